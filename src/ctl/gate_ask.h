@@ -8,6 +8,7 @@
 
 /* Where Apache finds adit-gate: mod_authnz_fcgi knows no Unix sockets. */
 #define GATE_ASK_PORT "918"
+#define GATE_ASK_PLACE "127.0.0.1:" GATE_ASK_PORT
 
 /* Asks whether a request without a session may pass a route, which need not have a module.  socket
  * is a path, or NULL: GATE_ASK_PORT of 127.0.0.1.  account_id may be "".  Waits at most some 10 s.

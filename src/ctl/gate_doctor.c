@@ -95,7 +95,7 @@ static int ask_gate(const struct ctl *ctl, const char **place, const char **why)
         return status;
     status = gate_ask(NULL, account, &port_why);
     if (status > 0)
-        *place = "127.0.0.1:" GATE_ASK_PORT;
+        *place = GATE_ASK_PLACE;
     return status;
 }
 
@@ -103,6 +103,21 @@ void gate_doctor_learn(const struct ctl *ctl, struct doctor_learned *learned)
 {
     learned->gate_why = "";
     learned->gate_status = ask_gate(ctl, &learned->gate_place, &learned->gate_why);
+}
+
+/* Apache's port asks nobody who connects.  If root has asked there already, this process is another
+ * user, and no web server either. */
+static void check_who_asks(struct checked *checked, const char *place)
+{
+    const char *why;
+
+    if (strcmp(place, GATE_ASK_PLACE) != 0 ||
+        (geteuid() != 0 && gate_ask(NULL, checked->ctl->conf.gate.account, &why) == 0))
+        return;
+    doctor_line(checked->findings, "note", "gate",
+                "%s: other users than the web server's may connect to " GATE_ASK_PLACE
+                ", and say there which address a visitor has; see adit-gate(8)",
+                geteuid() == 0 ? "unless a firewall keeps them out" : "no firewall keeps them out");
 }
 
 static void check_program(struct checked *checked)
@@ -143,6 +158,8 @@ static void check_program(struct checked *checked)
                        place, why);
     else
         doctor_line(findings, "note", "gate", "not checked: %s: %s", place, why);
+    if (status > 0)
+        check_who_asks(checked, place);
 }
 
 /* ---- the secrets of applications ---- */

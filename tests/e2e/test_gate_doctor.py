@@ -6,6 +6,8 @@ import pwd
 import re
 import shutil
 import socket
+import subprocess
+import sys
 import threading
 
 from adit import stack
@@ -23,6 +25,32 @@ USERS = (("adit-gate", GATE, ()), ("stranger", STRANGER, ()))
 END = b"\1\5\0\1\0\0\0\0"
 CHECKS = ["user", "settings", "responder", "user", "gate-role", "gate", "provider", "secrets", "opened",
           "routes", "visitors"]
+
+
+# Answers "200" at Apache's port, so many times; then it accepts no connection.
+AT_PORT = """import socket, sys
+with socket.create_server(("127.0.0.1", 918)) as server:
+    print("ready", flush=True)
+    for _ in range(int(sys.argv[1])):
+        peer, _ = server.accept()
+        with peer:
+            request = b""
+            while not request.endswith(%r):
+                request += peer.recv(1 << 16)
+            peer.sendall(b"\\1\\6\\0\\1\\0\\x0f\\0\\0Status: 200\\r\\n\\r\\n")
+""" % END
+
+
+@contextlib.contextmanager
+def at_apaches_port(inside, n_answers):
+    with subprocess.Popen(inside.on_network(sys.executable, "-c", AT_PORT, str(n_answers)),
+                          stdout=subprocess.PIPE, text=True) as server:
+        try:
+            if server.stdout.readline() != "ready\n":
+                raise AssertionError("nobody listens at Apache's port")
+            yield
+        finally:
+            server.kill()
 
 
 class GateDoctor(Case):
@@ -241,9 +269,10 @@ class GateDoctor(Case):
                                   " not start; set both or none$" % (self.gate.provider, missing),
                                   conf=conf)
 
-    def as_gate(self, conf, user=GATE):
+    def as_gate(self, conf, user=GATE, n_answers=None):
         """Where there is a user adit-gate, to whom the key file belongs, or to another one: the exit
-        status, and the lines as (verdict, what, text)."""
+        status, and the lines as (verdict, what, text).  n_answers: a program at Apache's port answers
+        so many questions."""
         key = self.gate.path("key-of-the-gate")
         shutil.copy(self.gate.key_file, key)
         os.chown(key, user, user)
@@ -251,10 +280,14 @@ class GateDoctor(Case):
         with open(conf, encoding="utf-8") as file:
             text = file.read()
         conf = self.gate.write("as-gate.conf", re.sub("(?m)^key_file = .*$", "key_file = " + key, text))
-        with self.inside() as inside:
+        with self.inside() as inside, contextlib.ExitStack() as others:
+            where = ["--socket", self.gate.socket]
+            if n_answers is not None:
+                where = []
+                others.enter_context(at_apaches_port(inside, n_answers))
             done = stack.run(inside.command(
-                os.path.join(stack.BUILD, "aditctl"), "-c", conf, "doctor", "--socket",
-                self.gate.socket), check=False, env=ENV)
+                os.path.join(stack.BUILD, "aditctl"), "-c", conf, "doctor", *where),
+                             check=False, env=ENV)
         return done.returncode, [tuple(line.split(None, 2)) for line in done.stdout.splitlines()]
 
     def test_the_service_user(self):
@@ -275,6 +308,20 @@ class GateDoctor(Case):
         self.assertNotIn("run this as", troubles[0][1])
         self.assertRegex(troubles[1][1], "^adit-gate answers 503 at .*, so nobody passes;")
         until_back(lambda: self.doctor()[0] == 0)
+
+    def test_who_may_connect(self):
+        """Apache's port is everybody's, unless a firewall keeps others than root from it."""
+        conf, _ = self.secret_file(group=GATE)
+        for n_answers, notes in (
+                (1, []),
+                (2, ["no firewall keeps them out: other users than the web server's may connect to "
+                     "127.0.0.1:918, and say there which address a visitor has; see adit-gate(8)"])):
+            with self.subTest(n_answers):
+                status, lines = self.as_gate(conf, n_answers=n_answers)
+                self.assertEqual(status, 0, lines)
+                self.assertIn(("ok", "gate", "adit-gate decides at 127.0.0.1:918"), lines)
+                self.assertEqual([text for verdict, what, text in lines
+                                  if (verdict, what) == ("note", "gate")], notes)
 
     def test_a_key_file_of_another_user(self):
         """Without systemd, nobody hands adit-gate a file that it may not read."""
