@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of whose lines the gate's log limits apart. */
-#include "gate/call.h"
+#include "gate/check.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -89,6 +89,31 @@ START_TEST(faults_hide_none_of_another_route)
 }
 END_TEST
 
+static int count_without_module(const char *route, int n)
+{
+    char bytes[4096];
+    int n_lines = 0;
+
+    call.question.route.route_id = text_of(route);
+    for (int i = 0; i < n; i++) {
+        check_answer(&call);
+        n_lines += read(pipe_ends[0], bytes, sizeof bytes) > 0;
+        buf_free(&lane.response.headers);
+        buf_free(&lane.response.body);
+    }
+    return n_lines;
+}
+
+/* A route that is open on purpose is asked for all the time. */
+START_TEST(each_route_without_a_module_is_told)
+{
+    call.stored.has_module = false;
+    ck_assert_int_eq(count_without_module("route-1", 5), 1);
+    ck_assert_int_eq(count_without_module("route-2", 5), 1);
+    ck_assert_int_eq(count_without_module("route-1", 5), 0);
+}
+END_TEST
+
 Suite *gate_call_log_suite(void)
 {
     Suite *suite = suite_create("gate/call_log");
@@ -97,6 +122,7 @@ Suite *gate_call_log_suite(void)
     tcase_add_checked_fixture(tcase, start, NULL);
     tcase_add_test(tcase, strangers_hide_no_visitor);
     tcase_add_test(tcase, faults_hide_none_of_another_route);
+    tcase_add_test(tcase, each_route_without_a_module_is_told);
     suite_add_tcase(suite, tcase);
     return suite;
 }
