@@ -48,11 +48,6 @@ struct address_network address_widen(const struct address_network *network, unsi
 const struct address_width address_widths[ADDRESS_N_WIDTHS] = {
     {8, 1}, {7, 2}, {6, ADDRESS_TIMES_MAX}};
 
-size_t address_n_widths(const struct address_network *network)
-{
-    return network->is_v6 ? ADDRESS_N_WIDTHS : 1;
-}
-
 bool address_same_network(const struct address_network *a, const struct address_network *b)
 {
     return a->is_known == b->is_known && a->is_v6 == b->is_v6 && a->n_bytes == b->n_bytes &&

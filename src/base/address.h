@@ -36,7 +36,10 @@ extern const struct address_width {
 } address_widths[ADDRESS_N_WIDTHS];
 
 /* Returns how many of these networks an address is in: one, if it is not of IPv6. */
-size_t address_n_widths(const struct address_network *network);
+static inline size_t address_n_widths(const struct address_network *network)
+{
+    return network->is_v6 ? ADDRESS_N_WIDTHS : 1;
+}
 
 /* Returns whether two are the same. */
 MUST_CHECK bool address_same_network(const struct address_network *a,
