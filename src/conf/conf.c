@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "base/ident.h"
 #include "base/number.h"
@@ -182,6 +183,25 @@ static const char *check_sweep(struct conf *conf, char *value)
     return conf_value_interval(value, 3600000, &conf->gateway.sweep_ms)
                ? NULL
                : "must be a number with ms or s, at most 3600s";
+}
+
+uint64_t conf_machine_bytes(void)
+{
+    long n_pages = sysconf(_SC_PHYS_PAGES);
+    long page = sysconf(_SC_PAGESIZE);
+
+    return n_pages > 0 && page > 0 ? (uint64_t)n_pages * (uint64_t)page : 0;
+}
+
+/* Without a number, sessions may take half of the machine's memory. */
+static const char *check_sessions(struct conf *conf, char *value)
+{
+    uint64_t most = conf_machine_bytes() / 2 / CONF_SESSION_BYTES;
+
+    if (*value)
+        return conf_value_most(value, &conf->gateway.sessions);
+    conf->gateway.sessions = (int)(most < 1 ? 1 : most > CONF_MOST ? CONF_MOST : most);
+    return NULL;
 }
 
 static const char *check_sessions_of_key(struct conf *conf, char *value)
@@ -390,6 +410,10 @@ const struct conf_setting conf_settings[] = {
      "How often adit-gateway asks the database for changes."},
     {"gateway", "sweep", "2s", NO_PLACE, check_sweep,
      "How often adit-gateway compares every session with the database."},
+    {"gateway", "sessions", "", NO_PLACE, check_sessions,
+     "How many SSH sessions this machine bears. 0: any number. If empty, they may take half of "
+     "its\n"
+     "memory."},
     {"gateway", "sessions_of_key", "1000", NO_PLACE, check_sessions_of_key,
      "How many SSH sessions one key may have. 0: any number."},
     {"gateway", "sessions_of_account", "20000", NO_PLACE, check_sessions_of_account,

@@ -34,7 +34,7 @@ const char *conf_value_most(const char *value, int *out)
 {
     uint64_t number;
 
-    if (!number_read(text_of(value), 10, 1000000, &number))
+    if (!number_read(text_of(value), 10, CONF_MOST, &number))
         return "must be a whole number up to 1000000; 0 is no limit";
     *out = (int)number;
     return NULL;

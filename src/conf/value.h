@@ -16,6 +16,8 @@ bool conf_value_interval(const char *value, uint64_t most_ms, int *out_ms);
 /* Reads yes or no.  Returns what is wrong with it, or NULL. */
 const char *conf_value_yes_or_no(const char *value, bool *is_yes);
 
+#define CONF_MOST 1000000
+
 /* Reads how many there may be; 0: any number.  Returns what is wrong with it, or NULL. */
 const char *conf_value_most(const char *value, int *out);
 

@@ -113,6 +113,9 @@ void sshd_doctor_offers(void (*found)(void *context, struct text permit_listen),
  * asks the helper for no user. */
 void port_doctor_check(struct findings *findings, const struct conf *conf);
 
+/* Checks that the machine, and sshd's unit, bear as many SSH sessions as the settings permit. */
+void session_doctor_check(struct findings *findings, const struct conf *conf);
+
 /* Runs a program and appends all that it prints.  Returns whether it ended with status 0. */
 MUST_CHECK bool doctor_run(char *const *arguments, struct buf *out);
 

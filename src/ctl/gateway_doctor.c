@@ -189,6 +189,7 @@ void gateway_doctor_check(struct findings *findings, const struct ctl *ctl)
         doctor_line(findings, "note", "gateway", "not checked: %s", reason);
     }
     buf_free(&answer);
+    session_doctor_check(findings, &ctl->conf);
     sshd_doctor_check(findings);
     port_doctor_check(findings, &ctl->conf);
 }

@@ -130,11 +130,10 @@ static size_t descriptors_max(void)
     return (limit.rlim_cur - CROWD_OTHER_DESCRIPTORS) / SESSION_DESCRIPTORS;
 }
 
-/* An account gets half at most, which its owners share. */
-static bool has_descriptors(const struct crowd *crowd, const struct crowd_owner *owner)
+/* Returns whether there is room for one session more, of so many of all accounts.  An account gets
+ * half at most, which its owners share. */
+static bool has_place(size_t most, const struct crowd *crowd, const struct crowd_owner *owner)
 {
-    const size_t most = descriptors_max();
-
     return leaves_room(most, crowd->all.n, crowd->of_account.n, 1) &&
            leaves_room(most / 2, crowd->of_account.n, owner->part.n, 1);
 }
@@ -149,11 +148,14 @@ static const char *why_full(const struct conf_gateway *conf, const struct crowd 
         !leaves_room((size_t)conf->sessions_of_account, crowd->of_account.n, owner->part.n, 1))
         return "the account, or the key's owner in it, has as many sessions as the setting "
                "sessions_of_account permits";
+    if (conf->sessions > 0 && !has_place((size_t)conf->sessions, crowd, owner))
+        return "there are as many sessions of all accounts, of this one, or of the key's owner in "
+               "it as the setting sessions permits";
     if (!account_has_bytes(crowd, owner, bytes))
         return "the sessions of the account, or of the key's owner in it, have too many rules";
     if (!all_have_bytes(crowd, bytes))
         return "the sessions of all accounts, or of this one, have too many rules";
-    if (!has_descriptors(crowd, owner))
+    if (!has_place(descriptors_max(), crowd, owner))
         return "the sessions of all accounts, of this one, or of the key's owner in it, have too "
                "many descriptors; raise LimitNOFILE= of adit-gateway.service";
     return NULL;

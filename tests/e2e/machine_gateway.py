@@ -69,6 +69,7 @@ class Ssh(package.Story):
         self.run_chapter("ssh-gateway", "Settings")
         self.machine.run("systemctl start ssh.service")
         self.run_chapter("ssh-gateway", "sshd")
+        self.run_chapter("ssh-gateway", "How many sessions")
 
     def test_03_units(self):
         self.check_unit(UNIT, "ssh-gateway.md", MOST_EXPOSED)
@@ -114,7 +115,7 @@ class Ssh(package.Story):
     def test_05_doctor(self):
         said = self.machine.run("".join(self.chapters["ssh-gateway"]["Check"])).stdout
         self.assertNotIn("trouble", said)
-        for what in ("gateway", "polls", "signals", "helper", "sshd", "ports", "role", "grants"):
+        for what in ("gateway", "polls", "signals", "sessions", "helper", "sshd", "ports", "role", "grants"):
             with self.subTest(what):
                 self.assertRegex(said, r"(?m)^ok +%s " % what)
 
@@ -138,6 +139,22 @@ class Ssh(package.Story):
                          "rmdir /etc/adit/certificates; "
                          "systemctl disable --now adit-expiry.timer; "
                          "systemctl reset-failed adit-expiry.service")
+
+    def test_05_limits(self):
+        """The page's limits hold for sshd and the user's slice.  doctor compares the settings with
+        sshd's."""
+        for unit in ("ssh.service", "user-$(id -u tunnel).slice"):
+            for name in ("TasksMax", "MemoryHigh", "MemoryMax"):
+                with self.subTest(unit, name=name):
+                    self.assertRegex(self.ask("systemctl show -P %s %s" % (name, unit)), r"^\d+$")
+        self.assertEqual(self.ask("systemctl show -P OOMPolicy ssh.service"), "continue")
+        low = "/etc/systemd/system/ssh.service.d/low.conf"
+        self.machine.run("printf '[Service]\nTasksMax=9\nMemoryMax=3M\n' >%s; "
+                         "systemctl daemon-reload" % low)
+        said = self.ask("aditctl doctor")
+        self.machine.run("rm %s; systemctl daemon-reload" % low)
+        self.assertRegex(said, r"(?m)^trouble +sessions .* TasksMax= of ssh\.service is 9;")
+        self.assertRegex(said, r"(?m)^trouble +sessions .* MemoryMax= of ssh\.service is 3 MiB;")
 
     def test_05_restarts(self):
         """A tunnel outlives the daemon, which then still ends it."""

@@ -63,6 +63,8 @@ class Files(ConfCase):
         ("longest name", "[service]\nname = a" + "0" * 31 + "\n"),
         ("base URLs", "[service]\nbase_url = https://a.example:8443/b/c///\n"),
         ("an IPv6 base URL", "[service]\nbase_url = http://[::1]:80\n"),
+        ("as many sessions as the machine bears", "[gateway]\nsessions =\n"),
+        ("any number of sessions", "[gateway]\nsessions = 0\n"),
         ("no origins", "[service]\nallowed_origins =\n"),
         ("any origin", "[service]\nallowed_origins =  * \n"),
         ("origins", "[service]\nallowed_origins = https://a.example\thttp://[::1]:8080  "
@@ -121,6 +123,8 @@ class Files(ConfCase):
          ["[service] drain '301s' must be a number with ms or s, at most 300s"]),
         ("a number that is none", "[gateway]\nsessions_of_key = -1\n", 2,
          ["[gateway] sessions_of_key '-1' must be a whole number up to 1000000; 0 is no limit"]),
+        ("more sessions than there may be", "[gateway]\nsessions = 1000001\n", 2,
+         ["[gateway] sessions '1000001' must be a whole number up to 1000000; 0 is no limit"]),
         ("name with a digit first", "[service]\nname = 1a\n", 2, ["name"]),
         ("name with a hyphen", "[service]\nname = a-b\n", 2, ["name"]),
         ("name with an umlaut", "[service]\nname = ä\n", 2, ["name"]),

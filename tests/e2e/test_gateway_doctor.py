@@ -51,7 +51,7 @@ class GatewayDoctor(GatewayCase):
         lines = self.doctor()
         self.assertEqual([line[:2] for line in lines], [
             ("ok", "user"), ("ok", "settings"), ("note", "responder"), ("ok", "gateway"),
-            ("ok", "polls"), ("ok", "signals"), ("ok", "helper"), *[("ok", "sshd")] * 3, ("ok", "ports"),
+            ("ok", "polls"), ("ok", "signals"), ("ok", "sessions"), ("ok", "helper"), *[("ok", "sshd")] * 3, ("ok", "ports"),
             ("ok", "settings"), ("ok", "user"), ("ok", "role")])
         found = {what: text for _, what, text in lines}
         self.assertRegex(found["responder"], r"^not checked: /\S+/adit\.fcgi is not installed$")
@@ -90,6 +90,20 @@ class GatewayDoctor(GatewayCase):
     def test_sessions(self):
         self.standing(self.gateway.tunnel(self.new_key()))
         self.assert_found("ok", "gateway", "; 1 SSH session$")
+
+    def test_sessions_that_the_machine_bears(self):
+        """By default, they take half of its memory."""
+        pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")
+        most = pages // 2 // (2560 * 1024)
+        self.assert_found("ok", "sessions", "^adit-gateway lets in %d SSH sessions at most" % most)
+        settings = self.gateway.inside.read(CONF)
+        for number, verdict, says in (
+                (most // 2, "ok", "lets in %d SSH sessions at most, which take" % (most // 2)),
+                (most * 2, "trouble", "take .* MiB, and three quarters of the machine's memory is"),
+                (0, "note", r"^\[gateway\] sessions is 0: SSH sessions may take all memory")):
+            self.gateway.inside.write("/run/other.conf", settings + "sessions = %d\n" % number)
+            with self.subTest(number):
+                self.assert_found(verdict, "sessions", says, conf="/run/other.conf")
 
     def test_settings_of_sshd(self):
         """Each wrong value is one trouble, which names the line to write."""
@@ -274,9 +288,9 @@ class GatewayDoctor(GatewayCase):
         lines = self.doctor(user="stranger")
         self.assertEqual([line[:2] for line in lines], [
             ("ok", "user"), ("ok", "settings"), ("note", "responder"), ("note", "gateway"),
-            ("note", "sshd"), ("ok", "role")])
-        for line in lines[-3:-1]:
-            self.assertRegex(line[2], "^not checked: ")
+            ("ok", "sessions"), ("note", "sshd"), ("ok", "role")])
+        for what in ("gateway", "sshd"):
+            self.assertRegex({line[1]: line[2] for line in lines}[what], "^not checked: ")
 
     def test_daemon_down(self):
         """What it left behind shows that there is a gateway."""

@@ -193,15 +193,9 @@ START_TEST(rules_of_all_accounts_are_long)
 }
 END_TEST
 
-/* Neither an owner nor an account takes all descriptors. */
-START_TEST(descriptors_are_shared)
+/* Asks until there are the 8 sessions that are permitted, or more. */
+static void share_8(void)
 {
-    struct rlimit before, low;
-
-    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
-    low = before;
-    low.rlim_cur = CROWD_OTHER_DESCRIPTORS + 2 * 8;
-    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
     for (size_t i = 0; i < 3; i++)
         ck_assert_int_eq(admit(A, "1", "a", 1), i < 2 ? 'a' : ' ');
     ck_assert_int_eq(admit(A, "2", "b", 1), 'b');
@@ -210,6 +204,26 @@ START_TEST(descriptors_are_shared)
     for (size_t i = 0; i < 3; i++)
         ck_assert_int_eq(admit(B, "4", i < 1 ? "e" : "f", 1), i < 1 ? 'e' : i < 2 ? 'f' : ' ');
     ck_assert_int_eq(admit("ac_3", "5", "g", 1), 'g');
+}
+
+/* Neither an owner nor an account takes all that the machine bears. */
+START_TEST(sessions_of_the_machine_are_shared)
+{
+    conf.sessions = 8;
+    share_8();
+}
+END_TEST
+
+/* Neither takes all descriptors. */
+START_TEST(descriptors_are_shared)
+{
+    struct rlimit before, low;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    low = before;
+    low.rlim_cur = CROWD_OTHER_DESCRIPTORS + 2 * 8;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
+    share_8();
     low.rlim_cur = CROWD_OTHER_DESCRIPTORS - 1;
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
     ck_assert_int_eq(admit("ac_4", "6", "h", 1), ' ');
@@ -247,6 +261,7 @@ Suite *gateway_crowd_suite(void)
     tcase_add_test(tests, a_key_has_many_owners);
     tcase_add_test(tests, rules_of_an_account_are_long);
     tcase_add_test(tests, rules_of_all_accounts_are_long);
+    tcase_add_test(tests, sessions_of_the_machine_are_shared);
     tcase_add_test(tests, descriptors_are_shared);
     tcase_add_test(tests, lists_grow);
     suite_add_tcase(suite, tests);
