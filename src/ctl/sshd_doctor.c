@@ -29,11 +29,11 @@
 #define LINE_SIZE 4096
 #define USER_SIZE 64
 #define USERS_MAX 32
-#define CONNECTION_SIZE 256
+#define CONNECTION_SIZE 320
 #define CONNECTIONS_MAX 32
 
 /* As "sshd -T -C" takes it. */
-#define LOOPBACK "host=localhost,addr=127.0.0.1,laddr=127.0.0.1,lport=22"
+#define LOOPBACK "host=localhost,addr=127.0.0.1,laddr=127.0.0.1,lport=22,rdomain="
 
 /* ---- the helper ---- */
 
@@ -79,34 +79,45 @@ static void check_helper(struct findings *findings, const char *command)
 
 /* ---- sshd ---- */
 
-struct wanted_value {
-    const char *name; /* as sshd -T prints it */
-    const char *value;
-    const char *line; /* of the configuration */
-    const char *why;
+/* A directive of gateway/sshd.conf.in. */
+struct directive {
+    const char *name;  /* as sshd -T prints it */
+    const char *value; /* that it has to have; NULL: another check looks at it */
+    const char *line;  /* of the configuration, for such a value */
+    const char *why;   /* another value, or another one for some connections, is wrong */
+    bool is_minor;     /* it is no trouble */
 };
 
-static const struct wanted_value wanted_values[] = {
+#define GONE "clients that vanish keep their addresses for another time"
+
+/* All that are there.  A block that changes one for some connections opens what it closes. */
+static const struct directive directives[] = {
     {"gatewayports", "clientspecified", "GatewayPorts clientspecified",
-     "sshd listens on other addresses than the rules name"},
+     "sshd listens on other addresses than the rules name", false},
     {"authenticationmethods", "publickey", "AuthenticationMethods publickey",
-     "other ways to log in know no rules"},
-    {"authorizedkeysfile", "none", "AuthorizedKeysFile none", "keys in files have no rules"},
-    {"trustedusercakeys", "none", "TrustedUserCAKeys none", "certificates have no rules"},
+     "other ways to log in know no rules", false},
+    {"authorizedkeysfile", "none", "AuthorizedKeysFile none", "keys in files have no rules", false},
+    {"trustedusercakeys", "none", "TrustedUserCAKeys none", "certificates have no rules", false},
     {"allowstreamlocalforwarding", "no", "AllowStreamLocalForwarding no",
-     "rules do not cover Unix sockets"},
+     "rules do not cover Unix sockets", false},
     {"allowtcpforwarding", "remote", "AllowTcpForwarding remote",
-     "tunnels need remote forwarding, and nothing needs the other kind"},
-    {"permitopen", "none", "PermitOpen none", "clients can reach this machine's network"},
-    {"maxsessions", "0", "MaxSessions 0", "clients get a shell"},
-    {"permittty", "no", "PermitTTY no", "clients get a terminal"},
-    {"allowagentforwarding", "no", "AllowAgentForwarding no", "clients can forward their agent"},
-    {"x11forwarding", "no", "X11Forwarding no", "clients can forward X11"},
-    {"permittunnel", "no", "PermitTunnel no", "clients can make network devices"},
-    {"permituserrc", "no", "PermitUserRC no", "sshd runs a file of the user"},
+     "tunnels need remote forwarding, and nothing needs the other kind", false},
+    {"permitopen", "none", "PermitOpen none", "clients can reach this machine's network", false},
+    {"maxsessions", "0", "MaxSessions 0", "clients get a shell", false},
+    {"permittty", "no", "PermitTTY no", "clients get a terminal", false},
+    {"allowagentforwarding", "no", "AllowAgentForwarding no", "clients can forward their agent",
+     false},
+    {"x11forwarding", "no", "X11Forwarding no", "clients can forward X11", false},
+    {"permittunnel", "no", "PermitTunnel no", "clients can make network devices", false},
+    {"permituserrc", "no", "PermitUserRC no", "sshd runs a file of the user", false},
+    {"authorizedkeyscommand", NULL, NULL, "other rules hold", false},
+    {"authorizedkeyscommanduser", NULL, NULL, "another user looks keys up", false},
+    {"permitlisten", NULL, NULL, "sshd listens on other addresses", false},
+    {"clientaliveinterval", NULL, NULL, GONE, true},
+    {"clientalivecountmax", NULL, NULL, GONE, true},
 };
 
-#define N_WANTED (sizeof wanted_values / sizeof *wanted_values)
+#define N_DIRECTIVES (sizeof directives / sizeof *directives)
 
 bool doctor_run(char *const *arguments, struct buf *out)
 {
@@ -195,33 +206,35 @@ static void check_helper_user(struct findings *findings, const char *user, struc
         check_unix_user(findings, helper_user, "AuthorizedKeysCommandUser");
 }
 
+/* Returns whether a value for some connections may open more than that for others, which is as open
+ * as can be if it is "any". */
+static bool differs_elsewhere(const struct directive *directive, struct text usual,
+                              struct text value)
+{
+    return !text_eq(value, usual) && !text_eq(usual, text_of("any")) &&
+           !(directive->value && text_eq(value, text_of(directive->value)));
+}
+
 /* Reports a setting that a block before the user's own changes for some connections. */
 static void check_elsewhere(struct findings *findings, const char *user, const char *connection,
                             struct text settings)
 {
-    static const char advice[] = "; put the Match block that says so behind the user's";
-    struct text command;
     struct buf out = {0};
+    bool is_told = ask_sshd(user, connection, &out);
 
-    if (!ask_sshd(user, connection, &out)) {
-        buf_free(&out);
-        return;
-    }
-    for (size_t i = 0; i < N_WANTED; i++) {
-        const struct wanted_value *wanted = &wanted_values[i];
-        struct text value = doctor_value(buf_text(&out), wanted->name);
+    for (size_t i = 0; is_told && i < N_DIRECTIVES; i++) {
+        const struct directive *directive = &directives[i];
+        struct text value = doctor_value(buf_text(&out), directive->name);
 
-        if (setting_is(settings, wanted->name, wanted->value) &&
-            !text_eq(value, text_of(wanted->value)))
-            doctor_trouble(findings, "sshd", "user %s: with %s, %s is %.*s, so %s%s", user,
-                           connection, wanted->name, (int)value.len, value.s ? value.s : "",
-                           wanted->why, advice);
+        if (!differs_elsewhere(directive, doctor_value(settings, directive->name), value))
+            continue;
+        findings->n_troubles += !directive->is_minor;
+        doctor_line(findings, directive->is_minor ? "note" : "trouble", "sshd",
+                    "user %s: with %s, %s is %.*s, so %s; put the Match block that says so behind "
+                    "the user's",
+                    user, connection, directive->name, (int)value.len, value.s ? value.s : "",
+                    directive->why);
     }
-    command = doctor_value(buf_text(&out), "authorizedkeyscommand");
-    if (!text_eq(command, doctor_value(settings, "authorizedkeyscommand")))
-        doctor_trouble(findings, "sshd",
-                       "user %s: with %s, authorizedkeyscommand is %.*s, so other rules hold%s",
-                       user, connection, (int)command.len, command.s ? command.s : "", advice);
     buf_free(&out);
 }
 
@@ -231,11 +244,11 @@ static void check_login(struct findings *findings, const char *user, struct text
 {
     int before = findings->n_troubles;
 
-    for (size_t i = 0; i < N_WANTED; i++) {
-        const struct wanted_value *wanted = &wanted_values[i];
+    for (size_t i = 0; i < N_DIRECTIVES; i++) {
+        const struct directive *wanted = &directives[i];
         struct text value = doctor_value(settings, wanted->name);
 
-        if (!text_eq(value, text_of(wanted->value)))
+        if (wanted->value && !text_eq(value, text_of(wanted->value)))
             doctor_trouble(findings, "sshd",
                            "user %s: %s is %.*s, so %s; write '%s' into its Match "
                            "block",
@@ -305,6 +318,7 @@ static const struct criterion criteria[] = {
     {"Address", "addr", "127.0.0.1", '1'},
     {"LocalAddress", "laddr", "127.0.0.1", '1'},
     {"LocalPort", "lport", "22", '1'},
+    {"RDomain", "rdomain", "", 'x'},
 };
 
 #define N_CRITERIA (sizeof criteria / sizeof *criteria)

@@ -18,6 +18,14 @@ NGINX_CONF = "/etc/nginx/nginx.conf"
 UNIT = "adit-gateway.service"
 USERS = ("bounded", "other", "tunnel")
 
+# What sshd must not be told in place of what aditctl prints.
+OTHER_VALUES = {
+    "GatewayPorts": "yes", "AuthenticationMethods": "any",
+    "AuthorizedKeysFile": ".ssh/authorized_keys", "AllowStreamLocalForwarding": "yes",
+    "AllowTcpForwarding": "yes", "PermitOpen": "any", "MaxSessions": "1", "PermitTTY": "yes",
+    "AllowAgentForwarding": "yes", "X11Forwarding": "yes", "PermitTunnel": "yes",
+    "PermitUserRC": "yes", "TrustedUserCAKeys": "/etc/ssh/ca.pub"}
+
 
 class GatewayDoctor(GatewayCase):
     def doctor(self, status=0, user=None, conf=CONF):
@@ -109,13 +117,7 @@ class GatewayDoctor(GatewayCase):
         """Each wrong value is one trouble, which names the line to write."""
         block = self.gateway.inside.read(SSHD_CONF).partition("\n\n")[0]
         wanted = {line.split()[0]: line.strip() for line in block.splitlines()[1:]}
-        other = {"GatewayPorts": "yes", "AuthenticationMethods": "any",
-                 "AuthorizedKeysFile": ".ssh/authorized_keys", "AllowStreamLocalForwarding": "yes",
-                 "AllowTcpForwarding": "yes", "PermitOpen": "any", "MaxSessions": "1",
-                 "PermitTTY": "yes", "AllowAgentForwarding": "yes", "X11Forwarding": "yes",
-                 "PermitTunnel": "yes", "PermitUserRC": "yes",
-                 "TrustedUserCAKeys": "/etc/ssh/ca.pub"}
-        for name, value in other.items():
+        for name, value in OTHER_VALUES.items():
             with self.subTest(name), self.sshd_conf(lambda text, name=name, value=value: re.sub(
                     "(?m)^ *%s .*" % name, "%s %s" % (name, value), text, count=1)):
                 troubles = self.assert_found("trouble", "sshd", (
@@ -226,7 +228,7 @@ class GatewayDoctor(GatewayCase):
                 ("Address 2001:db8::/32", "addr=2001:db8::,"), ("Address 10.*", "addr=10.1.1.1,"),
                 ('User=tun* Address="10.2.*.3"', "addr=10.2.1.3,"), ("Address !127.0.0.1,*", "addr=1.1.1.1,"),
                 ("LocalPort 2222", "lport=2222"), ("LocalAddress 192.0.2.1", "laddr=192.0.2.1,"),
-                ("Host *.example.org,x", "host=x.example.org,"),
+                ("Host *.example.org,x", "host=x.example.org,"), ("RDomain v*", "rdomain=vx"),
                 ("host a.example localport 23",
                  "host=a.example,addr=127.0.0.1,laddr=127.0.0.1,lport=23")):
             with self.subTest(criteria), self.sshd_conf(
@@ -243,6 +245,27 @@ class GatewayDoctor(GatewayCase):
                             + text):
             self.assert_found("trouble", "sshd", r"^user other: with \S*addr=192\.0\.2\.0,\S*,"
                               " authorizedkeyscommand is none, so other rules hold; ")
+
+    def test_what_blocks_change(self):
+        """doctor compares each directive that aditctl prints."""
+        others = {**OTHER_VALUES, "AuthorizedKeysCommand": "none", "PermitListen": "any",
+                  "AuthorizedKeysCommandUser": "other"}
+        minor = {"ClientAliveInterval": "30", "ClientAliveCountMax": "9"}
+        printed = re.findall(r"(?m)^ +(\w+) ", self.gateway.inside.read(SSHD_CONF))
+        self.assertEqual(set(printed), {*others, *minor})
+        for name, value in {**others, **minor}.items():
+            verdict = "note" if name in minor else "trouble"
+            with self.subTest(name), self.sshd_conf(
+                    lambda text, line="Match Address 192.0.2.0/24\n %s %s\n" % (name, value): line + text):
+                troubles = self.assert_found(verdict, "sshd", (
+                    r"^user bounded: with \S*addr=192\.0\.2\.0,\S*, %s is %s, so .*; put the Match"
+                    % (name.lower(), re.escape(value))))
+                self.assertEqual(len([line for line in troubles if "user bounded:" in line]),
+                                 int(verdict == "trouble"))
+        with self.sshd_conf(lambda text: "Match Address 192.0.2.0/24\n PermitListen localhost:9000\n"
+                            + text):
+            troubles = self.assert_found("trouble", "sshd", "^user bounded: .* permitlisten is")
+            self.assertEqual(len(troubles), 1)
 
     def test_path_of_the_helper(self):
         """sshd runs it only if nobody but root may replace it."""
