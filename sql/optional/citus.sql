@@ -57,8 +57,8 @@ BEGIN
 END
 $$;
 
--- A trigger of a shard may not ask the table, whose rows may be on other nodes, but the shard.  The
--- message is that of the function that this one replaces.
+-- A trigger of a shard may not ask the table, whose rows may be on other nodes, but the shard.  So
+-- adit.note_caller() of distributed.sql tells it the scope of the caller's key.  The message is that of the function that this one replaces.
 DO $$
 BEGIN
     -- The schema of an older version lacks it.
@@ -68,19 +68,26 @@ BEGIN
     CREATE OR REPLACE FUNCTION adit.limit_public_key() RETURNS trigger
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $function$
     DECLARE
-        at_least CONSTANT text := format('SELECT EXISTS (SELECT FROM %s AS c WHERE c.fingerprint = $1'
-            ' AND c.account_id || '''' = $2 OFFSET $3 - 1 LIMIT 1)', TG_RELID::regclass);
-        is_found boolean;
+        counting CONSTANT text := format('SELECT count(*), count(*) FILTER (WHERE c.owner_id = $3)'
+            ' FROM (SELECT c.owner_id FROM %s AS c WHERE c.fingerprint = $1'
+            ' AND c.account_id || '''' = $2 LIMIT $4) AS c', TG_RELID::regclass);
+        n_all bigint;
+        n_own bigint;
     BEGIN
-        EXECUTE at_least INTO is_found USING NEW.fingerprint, NEW.account_id, 500;
-        IF NOT is_found THEN
+        EXECUTE counting INTO n_all, n_own
+            USING NEW.fingerprint, NEW.account_id, NEW.owner_id, 500;
+        IF n_all < 500 THEN
             RETURN NEW;
         END IF;
         PERFORM pg_advisory_xact_lock(hashtextextended(
             concat(NEW.account_id, ' ', NEW.fingerprint), 0));
-        EXECUTE at_least INTO is_found USING NEW.fingerprint, NEW.account_id, 1000;
-        IF is_found THEN
-            RAISE 'the public key is in 1000 credentials of the account: "ssh_credential_key_limit"'
+        EXECUTE counting INTO n_all, n_own
+            USING NEW.fingerprint, NEW.account_id, NEW.owner_id, 1000;
+        IF current_setting('adit.scope', true) IS DISTINCT FROM 'own' THEN
+            n_own := 0;
+        END IF;
+        IF n_all + n_own >= 1000 THEN
+            RAISE 'too many credentials of the account have the public key: "ssh_credential_key_limit"'
                 USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_key_limit',
                 SCHEMA = 'adit', TABLE = 'ssh_credential';
         END IF;

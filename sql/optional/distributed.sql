@@ -22,7 +22,8 @@ BEGIN
     WHERE k.account_id = p_account AND k.digest = p_digest AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > now());
     IF FOUND THEN
-        PERFORM set_config('adit.caller', concat_ws(' ', principal_id, id, p_request), true);
+        PERFORM set_config('adit.caller', concat_ws(' ', principal_id, id, p_request), true),
+            set_config('adit.scope', scope, true); -- for adit.limit_public_key() of citus.sql
         -- The COMMIT waits for the synchronous standby, even if nothing is changed.
         IF NOT read_only OR scope = 'own' THEN
             PERFORM pg_logical_emit_message(true, 'adit', '');

@@ -136,7 +136,7 @@ ERROR(DRAINING,            9081, 503, "The service on this host is about to stop
 /* Audit events */
 ERROR(AUDIT_EVENT_NOT_FOUND, 9083, 404, "There is no audit event with this identifier.")
 /* Volume of one key */
-ERROR(KEY_FULL,            9084, 409, "The account has 1000 credentials with this public key, which is the most. Use one of them, or delete some.")
+ERROR(KEY_FULL,            9084, 409, "The account has 1000 credentials with this public key, or the owner of a key for own credentials has half of what others leave of them, which is the most. Use one of them, or delete some.")
 /* Owners */
 ERROR(OWNER_DISABLED,      9087, 400, "owner_id names a User or Bot that is disabled. Name another owner, or have the operator enable it.")
 /* Headers about the body */

@@ -33,14 +33,18 @@ class LimitCase(Case):
     def fill(self, n):
         """Has n credentials of one key.  Returns the first."""
         made = self.assert_ok(self.post(), 201)
-        self.stack.psql(
-            "INSERT INTO adit.ssh_credential (account_id, id, owner_id, public_key, key_type,"
-            " fingerprint) SELECT c.account_id, 'sshcr_' || lpad(i::text, 27, '0'), c.owner_id,"
-            " c.public_key, c.key_type, c.fingerprint"
-            " FROM adit.ssh_credential AS c, generate_series(2, %d) AS i WHERE c.id = '%s'"
-            % (n, made["id"]))
+        self.copy(made, n - 1)
         self.assertEqual(self.count(), n)
         return made
+
+    def copy(self, made, n):
+        """Has n more of a credential."""
+        self.stack.psql(
+            "INSERT INTO adit.ssh_credential (account_id, id, owner_id, public_key, key_type,"
+            " fingerprint) SELECT c.account_id, 'sshcr_' || left(md5(c.id || i), 27), c.owner_id,"
+            " c.public_key, c.key_type, c.fingerprint"
+            " FROM adit.ssh_credential AS c, generate_series(1, %d) AS i WHERE c.id = '%s'"
+            % (n, made["id"]))
 
 
 class Requests(LimitCase):
@@ -66,6 +70,25 @@ class Requests(LimitCase):
         self.assert_ok(self.client.patch("%s/%s" % (CREDENTIALS, last["id"]), {"acl": ["bind:a"]}))
         self.assert_ok(self.client.delete("%s/%s" % (CREDENTIALS, last["id"])), 204)
         self.assert_ok(self.post(), 201)
+
+    def test_own_keys(self):
+        """A public key is no secret.  Whoever may only write own credentials keeps nobody out of it."""
+        first, second = (self.stack.client(self.account.person("user").issue("--own"))
+                         for _ in range(2))
+        made = self.assert_ok(first.post(CREDENTIALS, samples.credential()), 201)
+        self.copy(made, MOST // 2 - 2)
+        self.assert_ok(first.post(CREDENTIALS, samples.credential()), 201)
+        for options in ({}, {"more": [("Idempotency-Key", "own")]}):
+            self.assert_error(first.post(CREDENTIALS, samples.credential(), **options), FULL)
+        self.assert_error(first.post(CREDENTIALS, samples.credential(
+            owner_id=made["owner_id"])), FULL)
+        theirs = self.assert_ok(second.post(CREDENTIALS, samples.credential()), 201)
+        self.copy(theirs, MOST // 4 - 1)
+        self.assert_error(second.post(CREDENTIALS, samples.credential()), FULL)
+        self.copy(self.assert_ok(self.post(), 201), MOST // 4 - 2)
+        self.assert_ok(self.post(), 201)
+        self.assertEqual(self.count(), MOST)
+        self.assert_error(self.post(), FULL)
 
     def test_many_at_once(self):
         """Each counts what the one before it has committed."""
