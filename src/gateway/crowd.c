@@ -88,28 +88,44 @@ bool crowd_count(const struct sessions *sessions, const struct session *session,
 
 /* ---- room ---- */
 
-/* Returns whether there is room for more of a part's own.  most is for all of which it is a part.
- */
-static bool leaves_room(size_t most, size_t all, size_t own, size_t more)
+/* How much there is, of bytes or of sessions. */
+struct crowd_amounts {
+    size_t all, of_account, own;
+};
+
+/* Returns whether there is room for more of an owner's, if there may be so much of all accounts and
+ * so much of one.  The account may have half of what the other accounts leave, and the owner half
+ * of what the account's other owners leave of that, however little it is. */
+static bool leaves_room(size_t most, size_t most_of_account, const struct crowd_amounts *amounts,
+                        size_t more)
 {
-    return all + own + more <= most;
+    const size_t others = amounts->all - amounts->of_account;
+    const size_t left = others < most ? (most - others) / 2 : 0;
+
+    return amounts->of_account + amounts->own + more <=
+           (left < most_of_account ? left : most_of_account);
 }
 
-static bool account_has_bytes(const struct crowd *crowd, const struct crowd_owner *owner,
-                              size_t bytes)
+static bool has_bytes(const struct crowd *crowd, const struct crowd_owner *owner, size_t bytes)
 {
-    return leaves_room(CROWD_ACCOUNT_BYTES_MAX, crowd->of_account.bytes, owner->part.bytes, bytes);
+    const struct crowd_amounts amounts = {crowd->all.bytes, crowd->of_account.bytes,
+                                          owner->part.bytes};
+
+    return leaves_room(CROWD_BYTES_MAX, CROWD_ACCOUNT_BYTES_MAX, &amounts, bytes);
 }
 
-static bool all_have_bytes(const struct crowd *crowd, size_t bytes)
+/* Returns whether there is room for one session more. */
+static bool has_place(size_t most, size_t most_of_account, const struct crowd *crowd,
+                      const struct crowd_owner *owner)
 {
-    return leaves_room(CROWD_BYTES_MAX, crowd->all.bytes, crowd->of_account.bytes, bytes);
+    const struct crowd_amounts amounts = {crowd->all.n, crowd->of_account.n, owner->part.n};
+
+    return leaves_room(most, most_of_account, &amounts, 1);
 }
 
 bool crowd_has_bytes(const struct crowd *crowd, struct text owner_id, size_t bytes)
 {
-    return account_has_bytes(crowd, find_owner(crowd, owner_id), bytes) &&
-           all_have_bytes(crowd, bytes);
+    return has_bytes(crowd, find_owner(crowd, owner_id), bytes);
 }
 
 void crowd_grow(struct crowd *crowd, struct text owner_id, size_t bytes)
@@ -130,14 +146,6 @@ static size_t descriptors_max(void)
     return (limit.rlim_cur - CROWD_OTHER_DESCRIPTORS) / SESSION_DESCRIPTORS;
 }
 
-/* Returns whether there is room for one session more, of so many of all accounts.  An account gets
- * half at most, which its owners share. */
-static bool has_place(size_t most, const struct crowd *crowd, const struct crowd_owner *owner)
-{
-    return leaves_room(most, crowd->all.n, crowd->of_account.n, 1) &&
-           leaves_room(most / 2, crowd->of_account.n, owner->part.n, 1);
-}
-
 /* Returns why there is no room for one session more of so many bytes, or NULL. */
 static const char *why_full(const struct conf_gateway *conf, const struct crowd *crowd,
                             const struct crowd_owner *owner, size_t bytes)
@@ -145,17 +153,16 @@ static const char *why_full(const struct conf_gateway *conf, const struct crowd 
     if (conf->sessions_of_key > 0 && crowd->of_key.n >= (size_t)conf->sessions_of_key)
         return "the key has as many sessions as the setting sessions_of_key permits";
     if (conf->sessions_of_account > 0 &&
-        !leaves_room((size_t)conf->sessions_of_account, crowd->of_account.n, owner->part.n, 1))
+        !has_place(SIZE_MAX, (size_t)conf->sessions_of_account, crowd, owner))
         return "the account, or the key's owner in it, has as many sessions as the setting "
                "sessions_of_account permits";
-    if (conf->sessions > 0 && !has_place((size_t)conf->sessions, crowd, owner))
+    if (conf->sessions > 0 && !has_place((size_t)conf->sessions, SIZE_MAX, crowd, owner))
         return "there are as many sessions of all accounts, of this one, or of the key's owner in "
                "it as the setting sessions permits";
-    if (!account_has_bytes(crowd, owner, bytes))
-        return "the sessions of the account, or of the key's owner in it, have too many rules";
-    if (!all_have_bytes(crowd, bytes))
-        return "the sessions of all accounts, or of this one, have too many rules";
-    if (!has_place(descriptors_max(), crowd, owner))
+    if (!has_bytes(crowd, owner, bytes))
+        return "the sessions of all accounts, of this one, or of the key's owner in it, have too "
+               "many rules";
+    if (!has_place(descriptors_max(), SIZE_MAX, crowd, owner))
         return "the sessions of all accounts, of this one, or of the key's owner in it, have too "
                "many descriptors; raise LimitNOFILE= of adit-gateway.service";
     return NULL;

@@ -3,7 +3,8 @@
  *
  * Whoever has a key can open many sessions, and sessions take memory.  An owner may have as much of
  * an account's room as the others have left free: one who takes all that there is leaves half to
- * the others, two leave a third, and so on.  The same holds for the accounts and all room.  Room is
+ * the others, two leave a third, and so on.  The same holds for the accounts and all room, so an
+ * account's room is less while others take much, and its owners share what is left.  Room is
  * memory, and descriptors, which the process has a limit of, and what sshd's processes take of the
  * machine ([gateway] sessions). */
 #ifndef ADIT_GATEWAY_CROWD_H

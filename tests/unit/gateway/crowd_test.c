@@ -170,6 +170,39 @@ START_TEST(rules_of_an_account_are_long)
 }
 END_TEST
 
+/* Takes all that there is, so that other accounts have little. */
+static void crowd_all(size_t bytes)
+{
+    char account_id[IDENT_SIZE];
+
+    for (int i = 0; i < 4; i++) {
+        snprintf(account_id, sizeof account_id, "ac_%d", i);
+        for (char owner[] = "c"; owner[0] <= 'h'; owner[0]++) {
+            while (admit(account_id, "9", owner, bytes) == owner[0])
+                continue;
+        }
+    }
+}
+
+/* While other accounts take much, one owner takes not all that is left to the account. */
+START_TEST(owners_share_what_other_accounts_leave)
+{
+    const size_t part = CROWD_BYTES_MAX / 160;
+
+    crowd_all(part);
+    while (admit(A, "1", "a", part / 16) == 'a')
+        continue;
+    ck_assert_int_eq(admit(A, "2", "b", part / 16), 'b');
+    stop();
+    start();
+    conf.sessions = 200;
+    crowd_all(1);
+    while (admit(A, "1", "a", 1) == 'a')
+        continue;
+    ck_assert_int_eq(admit(A, "2", "b", 1), 'b');
+}
+END_TEST
+
 /* No account keeps the others out, and together they have a bound. */
 START_TEST(rules_of_all_accounts_are_long)
 {
@@ -260,6 +293,7 @@ Suite *gateway_crowd_suite(void)
     tcase_add_test(tests, a_session_counts_for_an_owner_who_has_room);
     tcase_add_test(tests, a_key_has_many_owners);
     tcase_add_test(tests, rules_of_an_account_are_long);
+    tcase_add_test(tests, owners_share_what_other_accounts_leave);
     tcase_add_test(tests, rules_of_all_accounts_are_long);
     tcase_add_test(tests, sessions_of_the_machine_are_shared);
     tcase_add_test(tests, descriptors_are_shared);
