@@ -169,6 +169,13 @@ class Crowds(GatewayCase):
         self.standing(self.gateway.tunnel(key))
 
 
+    def test_a_burst(self):
+        """Connections that have offered a key count before they have logged in."""
+        key = self.new_key()
+        tunnels = [self.gateway.tunnel(key) for _ in range(20)]
+        self.assertLessEqual(len([tunnel for tunnel in tunnels if tunnel.was_let_in()]), 3)
+
+
 class EdgesGateway(SshGateway):
     sections = "[mutual_tls]\nedges = %s\nauthorities = %s/authorities\noutput = %s/edges\n" % (
         " ".join(EDGES), FOLDER, FOLDER)
