@@ -105,15 +105,17 @@ void gateway_doctor_check(struct findings *findings, const struct ctl *ctl);
 void gateway_doctor_check_role(struct findings *findings, const struct ctl *ctl);
 void sshd_doctor_check(struct findings *findings);
 
-/* Calls found() with the value of "permitlisten" for each user of this machine whose keys the
- * helper looks up.  Only root may ask sshd: without, it calls nothing. */
-void sshd_doctor_offers(void (*found)(void *context, struct text permit_listen), void *context);
+/* Calls found() with each user of this machine whose keys the helper looks up, and the value of
+ * "permitlisten".  Only root may ask sshd: without, it calls nothing. */
+typedef void doctor_offer(void *context, const char *user, struct text permit_listen);
+void sshd_doctor_offers(doctor_offer *found, void *context);
 
 /* Names the servers of this machine whose ports sshd lets tunnels bind.  Prints nothing if sshd
  * asks the helper for no user. */
 void port_doctor_check(struct findings *findings, const struct conf *conf);
 
-/* Checks that the machine, and sshd's unit, bear as many SSH sessions as the settings permit. */
+/* Checks that the machine, sshd's unit and the slices of its users bear as many SSH sessions as the
+ * settings permit. */
 void session_doctor_check(struct findings *findings, const struct conf *conf);
 
 /* Runs a program and appends all that it prints.  Returns whether it ended with status 0. */

@@ -13,8 +13,9 @@
 #define POLLS_MAX 10
 #define POLL_GRACE_MS 2000
 
-static void note_offer(void *context, struct text permit_listen)
+static void note_offer(void *context, const char *user, struct text permit_listen)
 {
+    (void)user;
     (void)permit_listen;
     *(bool *)context = true;
 }

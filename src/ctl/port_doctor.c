@@ -50,10 +50,11 @@ static unsigned port_at_end(struct text word)
     return number_read(text_part(word, from, word.len), 10, 65535, &port) ? (unsigned)port : 0;
 }
 
-static void take_offer(void *context, struct text permit_listen)
+static void take_offer(void *context, const char *user, struct text permit_listen)
 {
     struct ports *ports = context;
 
+    (void)user;
     ports->n_users++;
     for (struct text word; (word = text_next_word(&permit_listen)).s;) {
         if (text_eq(word, text_of("any")) || word.s[word.len - 1] == '*')

@@ -2,6 +2,7 @@
 /* aditctl doctor: does the machine bear as many SSH sessions as adit-gateway lets in?  Each is two
  * processes of sshd, which are in the unit of sshd, or in the slice of their user. */
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -44,27 +45,46 @@ static void check_memory(struct findings *findings, const char *whose, uint64_t 
                        needed / MIB, whose, bytes / MIB);
 }
 
-static void check_unit(struct findings *findings, const char *unit, uint64_t n, uint64_t needed)
+/* Sessions, and where their findings go. */
+struct bearing {
+    struct findings *findings;
+    uint64_t n;
+};
+
+static void check_unit(const struct bearing *bearing, const char *unit)
 {
-    const uint64_t tasks = unit_limit(unit, "TasksMax");
+    const uint64_t n_tasks = bearing->n * SESSION_TASKS, tasks = unit_limit(unit, "TasksMax");
     char whose[96];
 
     snprintf(whose, sizeof whose, "MemoryMax= of %s", unit);
-    check_memory(findings, whose, unit_limit(unit, "MemoryMax"), needed);
-    if (n * SESSION_TASKS > tasks)
-        doctor_trouble(findings, "sessions",
+    check_memory(bearing->findings, whose, unit_limit(unit, "MemoryMax"),
+                 bearing->n * CONF_SESSION_BYTES);
+    if (n_tasks > tasks)
+        doctor_trouble(bearing->findings, "sessions",
                        "[gateway] sessions lets in sessions of sshd with %" PRIu64
                        " processes, and TasksMax= of %s is %" PRIu64 "; raise this, or lower that",
-                       n * SESSION_TASKS, unit, tasks);
+                       n_tasks, unit, tasks);
+}
+
+static void check_slice(void *context, const char *user, struct text permit_listen)
+{
+    const struct passwd *entry = getpwnam(user);
+    char slice[64];
+
+    (void)permit_listen;
+    if (!entry)
+        return;
+    snprintf(slice, sizeof slice, "user-%lu.slice", (unsigned long)entry->pw_uid);
+    check_unit(context, slice);
 }
 
 void session_doctor_check(struct findings *findings, const struct conf *conf)
 {
-    const uint64_t n = (uint64_t)conf->gateway.sessions;
-    const uint64_t needed = n * CONF_SESSION_BYTES;
+    struct bearing bearing = {findings, (uint64_t)conf->gateway.sessions};
+    const uint64_t needed = bearing.n * CONF_SESSION_BYTES;
     const int before = findings->n_troubles;
 
-    if (n == 0) {
+    if (bearing.n == 0) {
         doctor_line(findings, "note", "sessions",
                     "[gateway] sessions is 0: SSH sessions may take all memory of the machine");
         return;
@@ -72,10 +92,11 @@ void session_doctor_check(struct findings *findings, const struct conf *conf)
     /* The rest is for the system. */
     check_memory(findings, "three quarters of the machine's memory", conf_machine_bytes() / 4 * 3,
                  needed);
-    check_unit(findings, "ssh.service", n, needed);
+    check_unit(&bearing, "ssh.service");
+    sshd_doctor_offers(check_slice, &bearing);
     if (findings->n_troubles == before)
         doctor_line(findings, "ok", "sessions",
                     "adit-gateway lets in %" PRIu64 " SSH sessions at most, which take %" PRIu64
                     " MiB",
-                    n, needed / MIB);
+                    bearing.n, needed / MIB);
 }

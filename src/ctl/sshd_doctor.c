@@ -507,7 +507,7 @@ bool sshd_doctor_has_users(void)
     return found;
 }
 
-void sshd_doctor_offers(void (*found)(void *context, struct text permit_listen), void *context)
+void sshd_doctor_offers(doctor_offer *found, void *context)
 {
     struct matches matches = {.n = 0};
 
@@ -519,7 +519,7 @@ void sshd_doctor_offers(void (*found)(void *context, struct text permit_listen),
         struct buf out = {0};
 
         if (ask_sshd(matches.names[i], LOOPBACK, &out) && read_command(buf_text(&out), command))
-            found(context, doctor_value(buf_text(&out), "permitlisten"));
+            found(context, matches.names[i], doctor_value(buf_text(&out), "permitlisten"));
         buf_free(&out);
     }
 }
