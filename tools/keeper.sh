@@ -26,7 +26,7 @@ done
 
 # The caller may have exported variables for another stack.  TMPDIR goes too, because the service
 # user may not be able to enter the caller's temporary folder.
-unset ADIT_CONF ADIT_URL ADIT_KEY ADITCTL TMPDIR "${!PG@}"
+unset ADIT_CONF ADIT_URL ADIT_KEY ADIT_HEADER ADITCTL TMPDIR "${!PG@}"
 
 # --- the state folder -----------------------------------------------------------------------------
 #

@@ -4,7 +4,7 @@ to a new cluster, whose roles are others.  Then the database alone is restored. 
 import json
 import re
 
-from adit import package, samples
+from adit import package, recipe, samples
 from adit.case import until
 from machine_gateway import install_adit
 
@@ -159,7 +159,7 @@ client_secret_file = /etc/adit/provider_a.secret
         if self.ask("ls /root/tunnel.key 2>/dev/null"):
             connect = connect.replace("StrictHostKeyChecking=accept-new", "StrictHostKeyChecking=yes")
             make = ""
-        self.machine.run("key=%s\n%s%s" % (self.key, make, connect))
+        self.machine.run(recipe.keep_key(self.key) + make + connect)
 
     def test_01_the_edge(self):
         for page in ("ssh-gateway", "oauth-route"):

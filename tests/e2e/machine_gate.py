@@ -73,8 +73,8 @@ class Gate(package.Story):
         for old, new in words.items():
             self.assertIn(old, script)
             script = script.replace(old, new)
-        said = self.machine.run("key=%s\nclient_id='%s'\nclient_secret='%s'\n%s" % (
-            self.key, *CLIENT.values(), script)).stdout
+        said = self.machine.run("%sclient_id='%s'\nclient_secret='%s'\n%s" % (
+            recipe.keep_key(self.key), *CLIENT.values(), script)).stdout
         self.assertIn('"enabled":true', said)
 
     def check_route(self, away):

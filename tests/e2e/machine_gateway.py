@@ -89,7 +89,7 @@ class Ssh(package.Story):
         [*first, last] = [block + 'echo "== $?"\n' for block in blocks]
         gone = "until curl -so /dev/null http://localhost:9000/readyz; [ $? = 7 ]; do sleep 0.1; done\n"
         script = "".join([*first, gone, last])
-        said = self.machine.run("set +e\nkey=%s\n%s" % (self.key, script)).stdout
+        said = self.machine.run("set +e\n" + recipe.keep_key(self.key) + script).stdout
         stored, _, seen, *_ = re.split(r"(?m)^== .*\n", said)
         # The last tunnel is refused, and curl cannot connect.
         self.assertEqual(re.findall(r"(?m)^== (\d+)$", said), ["0", "0", "0", "255", "0", "7"], said)
@@ -104,7 +104,7 @@ class Ssh(package.Story):
     def tunnel(self):
         """Stores the page's key again and opens its tunnel."""
         script = "".join(self.chapters["ssh-gateway"]["A first tunnel"][:2])
-        self.machine.run("key=%s\n%s" % (self.key, script.replace("ssh-keygen", "true")))
+        self.machine.run(recipe.keep_key(self.key) + script.replace("ssh-keygen", "true"))
 
     def tunnel_stands(self):
         return self.ask("curl -s http://localhost:9000/readyz") == '{"status":"ready"}'
@@ -261,7 +261,7 @@ class Tls(package.Story):
     def check_edge(self, without):
         """The edge obeys the module as it changes."""
         script = self.chapters["tls-edge"]["Check"][0]
-        said = self.machine.run("key=%s\nset +e\n%s true" % (self.key, script)).stdout
+        said = self.machine.run("%sset +e\n%s true" % (recipe.keep_key(self.key), script)).stdout
         self.assertEqual([len(word) for word in said.split()[-2:]], [3, 3], said)
         # A busy machine takes longer than the second after which the page looks.
         until(lambda: self.visits() == ["200", without], "the page's module")

@@ -136,7 +136,7 @@ class Hosts(package.Story):
 
     def test_01_limit(self):
         self.run_chapter("limit", "nginx")
-        script = "key=%s\n%s" % (self.key, "".join(self.chapters["limit"]["Try it"]))
+        script = "".join(self.chapters["limit"]["Try it"]).replace("key=adit_...", "key=" + self.key)
         done = []
 
         def is_refused():

@@ -3,7 +3,7 @@
 
 The tests follow doc/install/names.md word for word.  They depend on each other and run in the order of
 their names."""
-from adit import package
+from adit import package, recipe
 from machine_gateway import install_adit
 
 PAGE = "names"
@@ -59,8 +59,8 @@ class Names(package.Story):
 
     def test_02_a_first_tunnel(self):
         self.run_chapter(PAGE, "nginx")
-        said = self.machine.run("key=%s\n%s" % (
-            self.key, "".join(self.chapters[PAGE]["A first tunnel"]))).stdout
+        said = self.machine.run(recipe.keep_key(self.key) + "".join(
+            self.chapters[PAGE]["A first tunnel"])).stdout
         self.assertIn('"acl":["bind:device-1.devices.example.com"]', said)
         self.assertTrue(said.endswith("%s\n%s\n" % (READY, NO_TUNNEL % "device-2")), said)
         self.assertIn("404 Not Found", self.visit("other"))
@@ -95,7 +95,7 @@ class Names(package.Story):
         self.machine.run(ask)
         self.machine.run("tunnel-names </dev/null")
         self.assertEqual(self.visit("device-1"), READY)
-        said = self.machine.run("key=%s\n%s" % (self.key, sign_in)).stdout
+        said = self.machine.run(recipe.keep_key(self.key) + sign_in).stdout
         self.assertTrue(said.endswith("\n302\n"), said)
         # Another name stays open, and has no tunnel.
         self.assertIn("502 Bad Gateway", self.visit("device-2"))

@@ -131,9 +131,10 @@ class Page(Case):
         issue, ask = blocks("Your own gateway, over HTTP", "sh")
         script = "%s\n%s" % (issue.replace("ac_...", self.home.id),
                              ask.replace("SHA256:...", self.fingerprint))
-        done = stack.run(["bash", "-eu", "-c", script], env=dict(
-            stack.CLEAN_ENV, ADITCTL=self.stack.env["ADITCTL"], ADIT_URL=self.stack.url,
-            ADIT_CONF=self.stack.conf_path))
+        with tempfile.TemporaryDirectory() as home:
+            done = stack.run(["bash", "-eu", "-c", script], env=dict(
+                stack.CLEAN_ENV, HOME=home, ADITCTL=self.stack.env["ADITCTL"],
+                ADIT_URL=self.stack.url, ADIT_CONF=self.stack.conf_path))
         listed, brace, answer = done.stdout.partition("{")
         self.assertIn(self.home.id, listed)
         answer = json.loads(brace + answer)

@@ -2,7 +2,7 @@
 """doc/operate/find.md: follows the page."""
 import json
 
-from adit import samples
+from adit import recipe, samples
 from adit.case import Case
 from adit.page import Page
 
@@ -72,6 +72,6 @@ class Find(Case):
 
     def test_all_pages_with_a_wrong_key(self):
         """The loop ends, and says what is wrong."""
-        self.page.run("key=wrong")
+        self.page.run(recipe.keep_key("wrong"))
         printed, = self.page.follow("All pages")
         self.assertIn('"error_code"', printed)

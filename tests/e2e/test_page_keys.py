@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 
-from adit import samples
+from adit import recipe, samples
 from adit.case import Case
 from adit.page import Page
 
@@ -84,7 +84,7 @@ class Keys(Case):
         self.page.run(revoke)
         self.assert_error(self.admin.get(CREDENTIALS), 203)
         self.admin = client
-        self.page.run("key=$(cat new.key)")
+        self.page.run(recipe.keep_key(self.page.read("new.key").strip()))
 
     def replace_ssh_key(self, path):
         make, delete = self.page.scripts["Replace an SSH key"]

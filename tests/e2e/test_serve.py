@@ -201,7 +201,16 @@ class DeadKey(ServeCase):
     def test_others_cannot_read_it(self):
         self.kill_key()
         self.key_of("--detach")
-        self.assertEqual(os.stat(os.path.join(self.stack.state, "first-key")).st_mode & 0o77, 0)
+        for name in "first-key", "header":
+            self.assertEqual(os.stat(os.path.join(self.stack.state, name)).st_mode & 0o77, 0)
+
+    def test_a_new_key_in_the_header(self):
+        """The line that tools/serve prints works, and has no key among curl's arguments."""
+        self.kill_key()
+        _, said = self.serve("--detach")
+        line = re.search("(?m)^try: (.*)", said).group(1)
+        self.assertNotIn("adit_", line)
+        self.assertIn('"ssh_credentials":[', stack.run(["bash", "-euc", line]).stdout)
 
 
 class KilledResponder(ServeCase):

@@ -24,8 +24,9 @@ class Page:
     that the page's first block sets get other values.  Without values, that block does not run yet."""
 
     def __init__(self, case, name, values=None, env=()):
-        self.folder = stack.make_folder()
-        case.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.folder, home = stack.make_folder(), stack.make_folder()
+        for folder in self.folder, home:
+            case.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         os.mkdir(self.path("bin"))
         os.symlink(case.stack.env["ADITCTL"], self.path("bin", "aditctl"))
         self.scripts = dict(recipe.chapters(name))
@@ -34,6 +35,7 @@ class Page:
             ["bash", "-eu", "-o", "pipefail"], cwd=self.folder, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={
                 **stack.CLEAN_ENV, "ADIT_CONF": case.stack.conf_path,
+                "HOME": home,
                 "PATH": self.path("bin") + ":" + os.environ["PATH"], **dict(env)})
         case.addCleanup(self._shell.communicate)
         if values is None:

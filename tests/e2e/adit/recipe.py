@@ -27,6 +27,11 @@ def chapters(name):
     return found
 
 
+def keep_key(key):
+    """The command that keeps an API key in the file that the pages read it from."""
+    return "(umask 077; printf 'Authorization: Bearer %%s\\n' '%s' >~/adit-key)\n" % key
+
+
 def settings(name):
     """[text] of a page's ```ini blocks."""
     return re.findall(r"(?ms)^```ini\n(.*?)^```$", read(name))
