@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* aditctl gateway-config: prints the configuration that makes a program obey what is stored. */
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,21 +35,33 @@ static bool user_valid(const char *user)
     return len > 0 && len <= USER_LEN_MAX && user[len] == '\0' && user[0] != '-';
 }
 
+/* Who names an account has several, and their tunnels share the names and ports of the gateway. */
+static void warn_unbounded(const char *account)
+{
+    fprintf(stderr,
+            "aditctl: warning: the account %s can take names and ports of other accounts of this "
+            "gateway; give each account a domain with --domain, or set PermitListen\n",
+            account);
+}
+
 /* Sets the options that are absent to their defaults and checks all. */
 static int check_sshd(struct ctl_options *options, const struct conf *conf)
 {
+    const char *account = options->account ? options->account : conf->gateway.account;
+
     if (!options->user)
         options->user = "tunnel";
     if (!user_valid(options->user))
         return misuse_value("user", options->user,
                             "at most 32 lowercase letters, digits, '_' and '-'");
-    if (!options->account)
-        options->account = conf->gateway.account;
-    if (options->account[0] && !ident_assigned(text_of(options->account), IDENT_ACCOUNT))
-        return misuse_value("account", options->account, "the id of an account");
+    if (account[0] && !ident_assigned(text_of(account), IDENT_ACCOUNT))
+        return misuse_value("account", account, "the id of an account");
     if (!fill_in_path_valid(conf->gateway.socket, FILL_IN_PATH_MAX))
         return ctl_fail("[gateway] socket: the path may contain only letters, digits, '/', '.', "
                         "'_', '+' and '-'");
+    if (options->account && !options->domain)
+        warn_unbounded(account);
+    options->account = account;
     return CTL_OK;
 }
 

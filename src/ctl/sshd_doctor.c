@@ -449,42 +449,63 @@ static bool read_command(struct text settings, char command[LINE_SIZE])
     return strstr(command, HELPER) != NULL;
 }
 
-/* Checks the user if the helper looks its keys up, and counts it. */
+/* The users that the helper looks keys up for. */
+struct ours {
+    int n;                   /* -1 after a failure of sshd */
+    char command[LINE_SIZE]; /* of the first one */
+    bool has_accounts;       /* the command of another one differs: it names another account */
+    const char *unbounded;   /* the first one without PermitListen, or NULL */
+};
+
+/* Checks the user if it is one of ours, and adds it to them. */
 static void check_user(struct findings *findings, const char *user, struct text settings,
-                       const struct matches *matches, int *n_ours)
+                       const struct matches *matches, struct ours *ours)
 {
     char command[LINE_SIZE];
 
     if (!read_command(settings, command))
         return;
-    if ((*n_ours)++ == 0)
+    if (ours->n++ == 0) {
         check_helper(findings, command);
+        memcpy(ours->command, command, sizeof command);
+    }
+    ours->has_accounts = ours->has_accounts || strcmp(command, ours->command) != 0;
+    if (!ours->unbounded && text_eq(doctor_value(settings, "permitlisten"), text_of("any")))
+        ours->unbounded = user;
     check_login(findings, user, settings, command, matches);
 }
 
-/* Checks all users.  Returns how many the helper looks keys up for, or -1 after a failure of sshd.
- */
-static int check_users(struct findings *findings, const struct matches *matches)
+/* The rules of an account say nothing of the names and ports of others: whoever asks first has
+ * them. */
+static void check_bounds(struct findings *findings, const struct ours *ours)
 {
-    int n_ours = 0;
+    if (ours->has_accounts && ours->unbounded)
+        doctor_line(
+            findings, "note", "sshd",
+            "user %s: nothing bounds what its account binds, so it can take names and ports "
+            "of the accounts of other users; print its file with --domain, or set "
+            "PermitListen",
+            ours->unbounded);
+}
 
-    for (size_t i = 0; i < matches->n && n_ours >= 0; i++) {
+static void check_users(struct findings *findings, const struct matches *matches, struct ours *ours)
+{
+    for (size_t i = 0; i < matches->n && ours->n >= 0; i++) {
         struct buf out = {0};
         struct text line;
         struct text rest;
 
         if (ask_sshd(matches->names[i], LOOPBACK, &out)) {
-            check_user(findings, matches->names[i], buf_text(&out), matches, &n_ours);
+            check_user(findings, matches->names[i], buf_text(&out), matches, ours);
         } else {
             rest = buf_text(&out);
             line = ask_next_line(&rest);
             doctor_trouble(findings, "sshd", "'" SSHD " -T' fails: %.*s", (int)line.len,
                            line.s ? line.s : "");
-            n_ours = -1;
+            ours->n = -1;
         }
         buf_free(&out);
     }
-    return n_ours;
 }
 
 bool sshd_doctor_has_users(void)
@@ -527,6 +548,7 @@ void sshd_doctor_offers(doctor_offer *found, void *context)
 void sshd_doctor_check(struct findings *findings)
 {
     struct matches matches = {.n = 0};
+    struct ours ours = {.n = 0};
 
     if (access(SSHD, X_OK) != 0) {
         doctor_line(findings, "note", "sshd", "not checked: there is no " SSHD);
@@ -538,7 +560,9 @@ void sshd_doctor_check(struct findings *findings)
         return;
     }
     find_matches(&matches);
-    if (check_users(findings, &matches) == 0)
+    check_users(findings, &matches, &ours);
+    check_bounds(findings, &ours);
+    if (ours.n == 0)
         doctor_line(findings, "note", "sshd",
                     "no block 'Match User NAME' of " SSHD_CONFIG " and " SSHD_CONFIG_FOLDER
                     " runs " HELPER "; to print one, run: aditctl gateway-config sshd");

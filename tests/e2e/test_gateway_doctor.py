@@ -59,14 +59,15 @@ class GatewayDoctor(GatewayCase):
         lines = self.doctor()
         self.assertEqual([line[:2] for line in lines], [
             ("ok", "user"), ("ok", "settings"), ("note", "responder"), ("ok", "gateway"),
-            ("ok", "polls"), ("ok", "signals"), ("ok", "sessions"), ("ok", "helper"), *[("ok", "sshd")] * 3, ("ok", "ports"),
+            ("ok", "polls"), ("ok", "signals"), ("ok", "sessions"), ("ok", "helper"),
+            *[("ok", "sshd")] * 3, ("note", "sshd"), ("ok", "ports"),
             ("ok", "settings"), ("ok", "user"), ("ok", "role")])
         found = {what: text for _, what, text in lines}
         self.assertRegex(found["responder"], r"^not checked: /\S+/adit\.fcgi is not installed$")
         self.assertRegex(found["gateway"], r"^adit-gateway answers; \d+ SSH sessions?$")
         self.assertRegex(found["polls"], r"^the daemon asked the database \d+ ms ago$")
         self.assertTrue(found["helper"].startswith(PROGRAMS + "/adit-ssh-keys"))
-        self.assertEqual([line[2] for line in lines if line[1] == "sshd"], [
+        self.assertEqual([line[2] for line in lines if line[:2] == ("ok", "sshd")], [
             "user %s: sshd asks the gateway and obeys it" % user for user in USERS])
 
     def test_role(self):
@@ -213,11 +214,21 @@ class GatewayDoctor(GatewayCase):
             self.assert_found("note", "sshd", "^no block 'Match User NAME' .* runs adit-ssh-keys;"
                               " to print one, run: aditctl gateway-config sshd$")
 
+    def test_accounts_without_bounds(self):
+        """One account may take what another one's tunnels bind, unless PermitListen bounds it."""
+        self.assert_found("note", "sshd", "^user other: nothing bounds what its account binds, so it"
+                          " can take names and ports of the accounts of other users; ")
+        for old, new in (("PermitTTY no", "PermitTTY no\nPermitListen *.example.org:8080"),
+                         (r" --account \S+", "")):
+            with self.subTest(new), self.sshd_conf(lambda text, old=old, new=new: re.sub(
+                    old, new, text)):
+                self.assertNotIn("nothing bounds", str(self.doctor()))
+
     def test_several_names_in_a_block(self):
         with self.sshd_conf(lambda text: text.replace(
                 "Match User tunnel", "match Address * user=nobody,tunn*,tunnel")):
             lines = self.doctor()
-        self.assertEqual([line[2].split(":")[0] for line in lines if line[1] == "sshd"],
+        self.assertEqual([line[2].split(":")[0] for line in lines if line[:2] == ("ok", "sshd")],
                          ["user bounded", "user nobody", "user other", "user tunnel"])
 
     def test_blocks_for_some_connections(self):

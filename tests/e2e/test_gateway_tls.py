@@ -743,6 +743,15 @@ class Printed(Case):
         self.assertIn("\n    PermitListen *.example.org:*\n", text)
         self.assertIn("--account %s " % other, self.printed("", "sshd", "--account", other))
 
+    def test_accounts_that_share_a_gateway(self):
+        """Who names an account without a domain is told what the account may take."""
+        account = ["--account", "ac_" + 27 * "1"]
+        for arguments, says in ([], ""), ([*account, "--domain", "a.example"], ""), (
+                account, "aditctl: warning: the account %s can take names and ports of other"
+                " accounts" % account[1]):
+            done = self.stack.ctl_run("gateway-config", "sshd", *arguments)
+            self.assertEqual((done.returncode, done.stderr[:len(says) or None]), (0, says))
+
     def test_edges(self):
         settings = "[mutual_tls]\nedges = edge-1  Edge_2\noutput = /out\nhaproxy = /run/h.sock\n"
         for kind, wanted in (
