@@ -48,8 +48,14 @@ find_state() {
     state=$(realpath "$state")
 }
 
+# A folder such as /tmp is everybody's, so the path may be a link that somebody else made, to a folder of
+# the caller.
 check_owner() {
     local owner
+    if [ -L "$state" ] && [ "$(stat -c %u "$state")" != "$(id -u)" ]; then
+        die "the state folder $state is a link of $(stat -c %U "$state"): remove it," \
+            "or set ADIT_STATE to another folder"
+    fi
     owner=$(stat -L -c %u "$state")
     if [ "$owner" != "$(id -u)" ]; then
         owner=$(stat -L -c %U "$state")
@@ -68,6 +74,11 @@ set_run() {
     if [[ ! $run =~ ^[A-Za-z0-9/._+-]{1,80}$ ]]; then
         run=/tmp/adit-$(id -u)-$(short_hash "$state")
     fi
+}
+
+# Removes that folder where it is not in the state folder.  Each start makes all that is in it.
+remove_run() {
+    [ "$run" = "$state/run" ] || as_service rm -rf "$run"
 }
 
 # Prints the service's name as adit.conf has it.

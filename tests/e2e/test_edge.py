@@ -3,7 +3,6 @@
 restarts, programs that are killed, and calls that cannot work."""
 import concurrent.futures
 import functools
-import hashlib
 import itertools
 import json
 import os
@@ -170,10 +169,6 @@ class Clone:
         self.edge("--stop", check=False)
         self.serve("--stop", check=False)
         state = os.path.realpath(self.state)
-        # The sockets are elsewhere if the state folder's path has a blank.
-        for folder in state, os.path.join(state, "edge"):
-            name = hashlib.sha256(folder.encode()).hexdigest()[:12]
-            shutil.rmtree("/tmp/adit-%d-%s" % (os.getuid(), name), ignore_errors=True)
         shutil.rmtree(state, ignore_errors=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -447,6 +447,38 @@ class State(unittest.TestCase):
             % self.folder))
         self.assertEqual(os.listdir(self.folder), ["data"])
 
+    @unittest.skipUnless(os.getuid() == 0, "only root makes a link of somebody else")
+    def test_a_link_of_somebody_else(self):
+        """It leads to a folder of the caller, which stays as it was."""
+        target = os.path.join(self.folder, "target")
+        os.mkdir(target, 0o700)
+        os.chmod(self.folder, 0o1777)
+        os.symlink(target, self.state)
+        os.chown(self.state, 65534, 65534, follow_symlinks=False)
+        for argument in [], ["--detach"], ["--env"], ["--stop"]:
+            with self.subTest(argument):
+                done = self.serve(argument, "8080")
+                self.assertEqual((done.returncode, done.stderr), (
+                    1, "serve: the state folder %s is a link of nobody: remove it, or set ADIT_STATE"
+                    " to another folder\n" % self.state))
+                self.assertEqual(os.listdir(target), [])
+                self.assertEqual(os.stat(target).st_mode & 0o777, 0o700)
+        os.chown(self.state, 0, 0, follow_symlinks=False)
+        self.assertIn("has no key yet", self.serve(["--env"], "8080").stderr)
+
+    def test_a_long_path(self):
+        """Its sockets are in a folder of /tmp, which a stop removes."""
+        os.chmod(self.folder, 0o711)
+        self.state = os.path.join(self.folder, "a" * 80)
+        self.addCleanup(self.serve, ["--stop"], "8080")
+        done = self.serve(["--detach"], str(stack.free_port()))
+        self.assertEqual(done.returncode, 0, done)
+        said = self.serve(["--env"], "8080").stdout
+        run = re.search(r"PGHOST=(/tmp/adit-\d+-\w+)", said).group(1)
+        self.assertEqual(os.stat(run).st_mode & 0o777, 0o700)
+        self.assertEqual(self.serve(["--stop"], "8080").stdout, "serve: stopped\n")
+        self.assertFalse(os.path.exists(run))
+
     @unittest.skipUnless(os.getuid() == 0, "only root runs the programs as another user")
     def test_a_parent_that_postgres_cannot_enter(self):
         """tools/serve makes the state folder elsewhere, and says where."""
