@@ -8,9 +8,11 @@
 
 #include "base/ascii.h"
 #include "base/ident.h"
+#include "base/number.h"
 #include "base/percent.h"
 #include "http/query.h"
 
+#define HOST_MAX 255
 #define IDEMPOTENCY_KEY_MAX 255
 
 /* Returns the text without blanks at both ends. */
@@ -91,18 +93,53 @@ bool header_idempotency_key(const struct request *request, struct text *key, str
     return true;
 }
 
-/* The characters of a host and a port (RFC 3986, 3.2.2), with names of letters, digits, '.' and '-'
- * only. */
-static bool host_valid(const char *host)
+static bool is_ipv6(const char *s, size_t len)
 {
-    size_t len = strlen(host);
+    char copy[INET6_ADDRSTRLEN];
+    unsigned char bytes[sizeof(struct in6_addr)];
 
-    if (len < 1 || len > 255)
+    if (len >= sizeof copy)
         return false;
-    for (size_t i = 0; i < len; i++) {
-        if (!ascii_is_alnum(host[i]) && !strchr(".-:[]", host[i]))
-            return false;
+    memcpy(copy, s, len);
+    copy[len] = '\0';
+    return inet_pton(AF_INET6, copy, bytes) == 1;
+}
+
+/* Returns the bytes of the host at the start of a text (RFC 3986, 3.2.2), or 0.  A name has
+ * letters, digits, '.' and '-' only. */
+static size_t host_part(const char *s)
+{
+    size_t len = 0;
+
+    if (s[0] == '[') {
+        len = strcspn(s, "]");
+        return s[len] && is_ipv6(s + 1, len - 1) ? len + 1 : 0;
     }
+    while (ascii_is_alnum(s[len]) || s[len] == '.' || s[len] == '-')
+        len++;
+    return len;
+}
+
+static bool port_number_valid(const char *port)
+{
+    uint64_t number;
+
+    return number_read(text_of(port), 10, 65535, &number) && number > 0;
+}
+
+/* Takes a host, and a port if a colon follows (RFC 9110, 7.2).  The port may be empty there, but a
+ * URL has no such colon (RFC 9110, 4.2.3). */
+static bool take_host(const char *host, struct text *taken)
+{
+    const char *port = host + host_part(host);
+
+    *taken = text_of(host);
+    if (port == host || taken->len > HOST_MAX)
+        return false;
+    if (strcmp(port, ":") == 0)
+        taken->len--;
+    else if (*port)
+        return *port == ':' && port_number_valid(port + 1);
     return true;
 }
 
@@ -144,13 +181,14 @@ void header_base_path(const struct request *request, struct buf *url)
 bool header_base_url(const struct request *request, struct buf *url, struct error *err)
 {
     bool has_host = request->host[0] != '\0';
-    const char *host = has_host ? request->host : request->server_name;
+    struct text host;
 
-    if (!host_valid(host) || (!has_host && !host_valid(request->server_port)))
+    if (!take_host(has_host ? request->host : request->server_name, &host) ||
+        (!has_host && !port_number_valid(request->server_port)))
         return error_set(err, ERR_HOST_MALFORMED);
     buf_puts(url, request->scheme);
     buf_puts(url, "://");
-    buf_puts(url, host);
+    buf_add(url, host.s, host.len);
     if (!has_host && !is_default_port(request)) {
         buf_puts(url, ":");
         buf_puts(url, request->server_port);

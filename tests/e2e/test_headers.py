@@ -249,7 +249,9 @@ class Host(Case):
                 self.assertIn(answer.code, (9024, 9050))
 
     def test_malformed_and_passed_on(self):
-        self.assert_error(self.ask("a_b"), 9024)
+        for host in "a_b", "a:b", "a:65536":
+            with self.subTest(host):
+                self.assert_error(self.ask(host), 9024)
 
     def test_http_1_0_needs_none(self):
         answer = self.assert_ok(self.ask(None, protocol="HTTP/1.0"))
