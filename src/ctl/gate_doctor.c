@@ -389,6 +389,26 @@ static void check_routes(struct checked *checked)
     arena_reset(&checked->arena);
 }
 
+/* Only some edges are named after their hosts, so others are not found. */
+static void check_cookies(struct checked *checked)
+{
+    struct gate_shared_cookies shared;
+    struct error err = {.code = ERR_NONE};
+
+    if (!checked->reader)
+        return;
+    if (!store_gate_shared_cookies(checked->reader, &checked->arena, &shared, &err))
+        doctor_trouble(checked->findings, "cookies", "%s", ctl_reason(&err));
+    else if (shared.n > 0)
+        doctor_line(checked->findings, "note", "cookies",
+                    "%lld module%s: another host of the parent domain can set the cookies of the "
+                    "sessions; the first is account %s, edge %s, route %s; PUT a cookie_prefix "
+                    "that begins with __Host-",
+                    (long long)shared.n, ctl_plural(shared.n), shared.account_id.s,
+                    shared.edge_id.s, shared.route_id.s);
+    arena_reset(&checked->arena);
+}
+
 static void check_ended(struct checked *checked)
 {
     struct error err = {.code = ERR_NONE};
@@ -424,6 +444,7 @@ void gate_doctor_check(struct findings *findings, const struct ctl *ctl, bool ha
     if (!has_responder && checked.pg)
         doctor_check_keys(findings, ctl, checked.pg);
     check_routes(&checked);
+    check_cookies(&checked);
     check_ended(&checked);
     pg_free(checked.pg);
     arena_free(&checked.arena);

@@ -57,6 +57,33 @@ enum review_column {
     COLUMN_N_ORGANIZATIONS
 };
 
+/* $1 how many modules.  A parent domain without a dot is a top-level one, whose cookies no browser
+ * takes. */
+static const struct pg_statement shared_cookies_statement = {
+    .name = "gate_shared_cookies",
+    .types = PG_BIGINT PG_TEXT PG_TEXT PG_TEXT,
+    .sql =
+        "WITH hosts AS MATERIALIZED ("
+            "SELECT m.account_id, m.edge_id, m.route_id,"
+              " substr(m.edge_id, strpos(m.edge_id, '.') + 1) AS parent,"
+              " lower(left(m.cookie_prefix, 7)) IS NOT DISTINCT FROM '__host-' AS is_own"
+            " FROM adit.oauth_module AS m"
+            " WHERE m.enabled AND m.edge_id LIKE '%.%.%'"
+            " ORDER BY m.account_id, m.edge_id, m.route_id"
+            " LIMIT $1::bigint"
+        "), several AS ("
+            "SELECT h.parent FROM hosts AS h"
+            " GROUP BY h.parent HAVING count(DISTINCT h.edge_id) > 1"
+        ")"
+        " SELECT count(*) OVER (), h.account_id, h.edge_id, h.route_id"
+        " FROM hosts AS h JOIN several AS s ON s.parent = h.parent"
+        " WHERE NOT h.is_own"
+        " ORDER BY h.account_id, h.edge_id, h.route_id"
+        " LIMIT 1",
+};
+
+enum shared_column { COLUMN_SHARED, COLUMN_SHARED_ACCOUNT, COLUMN_SHARED_EDGE, COLUMN_SHARED_ROUTE };
+
 static const struct pg_statement count_ended_statement = {
     .name = "gate_count_ended",
     .types = PG_BIGINT,
@@ -134,6 +161,27 @@ bool store_gate_review(struct pg *pg, const enum oauth_application applications[
     ok = read_review(result, applications, arena, review) || error_set(err, ERR_OUT_OF_MEMORY);
     pg_result_free(result);
     return ok;
+}
+
+bool store_gate_shared_cookies(struct pg *pg, struct arena *arena,
+                               struct gate_shared_cookies *shared, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+    bool ok = true;
+
+    *shared = (struct gate_shared_cookies){.n = 0};
+    pg_add_int(&params, STORE_GATE_REVIEWED);
+    if (!pg_run(pg, &shared_cookies_statement, &params, &result, err))
+        return false;
+    if (pg_rows(result) > 0) {
+        shared->n = pg_int(result, 0, COLUMN_SHARED);
+        ok = pg_copy(result, 0, COLUMN_SHARED_ACCOUNT, arena, &shared->account_id) &&
+             pg_copy(result, 0, COLUMN_SHARED_EDGE, arena, &shared->edge_id) &&
+             pg_copy(result, 0, COLUMN_SHARED_ROUTE, arena, &shared->route_id);
+    }
+    pg_result_free(result);
+    return ok || error_set(err, ERR_OUT_OF_MEMORY);
 }
 
 bool store_gate_count_ended(struct pg *pg, int64_t *n, struct error *err)

@@ -39,6 +39,19 @@ MUST_CHECK bool store_gate_review(struct pg *pg,
                                   struct arena *arena, struct gate_review *review,
                                   struct error *err);
 
+/* Modules whose cookies another host can set: the edge is the name of a host, another one has the
+ * same parent domain, and the cookies' names do not begin with "__Host-". */
+struct gate_shared_cookies {
+    int64_t n;              /* 0: the rest is absent */
+    struct text account_id; /* of the first one */
+    struct text edge_id;
+    struct text route_id;
+};
+
+/* Looks for them among as many modules.  Returns false also with ERR_OUT_OF_MEMORY. */
+MUST_CHECK bool store_gate_shared_cookies(struct pg *pg, struct arena *arena,
+                                          struct gate_shared_cookies *shared, struct error *err);
+
 /* Counts rows of sessions that ended at least an hour ago, up to 100000. */
 MUST_CHECK bool store_gate_count_ended(struct pg *pg, int64_t *n, struct error *err);
 

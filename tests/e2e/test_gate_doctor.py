@@ -412,6 +412,28 @@ class GateDoctor(Case):
                 self.gate.put({**body, "enabled": False})
                 self.assert_found("ok", "routes", "looked at")
 
+    def test_cookies_of_other_hosts(self):
+        """Two edges are names below one domain, and one module takes cookies from the other."""
+        name = ("UPDATE adit.oauth_module SET edge_id = 'a.tunnels.example' WHERE edge_id = 'edge-1';"
+                "INSERT INTO adit.oauth_module SELECT (jsonb_populate_record(m, jsonb_build_object("
+                "'edge_id', '%s', 'cookie_prefix', '__Host-x.'))).* FROM adit.oauth_module AS m"
+                " WHERE m.edge_id = 'a.tunnels.example'")
+        undo = ("DELETE FROM adit.oauth_module WHERE edge_id NOT IN ('edge-1', 'a.tunnels.example');"
+                "UPDATE adit.oauth_module SET edge_id = 'edge-1', cookie_prefix = NULL"
+                " WHERE edge_id = 'a.tunnels.example'")
+        self.gate.module(config={"organizations": ["acme"]})
+        self.addCleanup(self.gate.delete)
+        for other, is_noted in (("b.tunnels.example", True), ("b.a.tunnels.example", False),
+                                ("b.example", False)):
+            with self.subTest(other), self.sql(name % other, undo):
+                noted = [line[2] for line in self.doctor()[1] if line[:2] == ("note", "cookies")]
+                self.assertEqual([line.partition(";")[2] for line in noted], is_noted * [
+                    " the first is account %s, edge a.tunnels.example, route route-1; PUT a"
+                    " cookie_prefix that begins with __Host-" % self.gate.account.id])
+                self.stack.psql("UPDATE adit.oauth_module SET cookie_prefix = '__host-y.'"
+                                " WHERE edge_id = 'a.tunnels.example'")
+                self.assertNotIn("cookies", [line[1] for line in self.doctor()[1]])
+
     def provider_name(self, position):
         names = self.stack.providers or ["provider_" + letter for letter in "abcdefgh"]
         return names[position - 1]

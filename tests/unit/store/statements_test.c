@@ -311,10 +311,13 @@ static void gate_is_reviewed(void)
 {
     const enum oauth_application applications[OAUTH_N_PROVIDERS] = {OAUTH_APPLICATION_THERE};
     struct gate_review review;
+    struct gate_shared_cookies shared;
     int64_t n_ended;
 
     ck_assert(store_gate_review(tried.owner, applications, &tried.arena, &review, &tried.err));
     ck_assert(!review.has_more);
+    ck_assert(store_gate_shared_cookies(tried.owner, &tried.arena, &shared, &tried.err));
+    ck_assert_int_eq(shared.n, 0);
     ck_assert(store_gate_count_ended(tried.owner, &n_ended, &tried.err));
     ck_assert_int_eq(n_ended, 0);
 }
