@@ -2,7 +2,7 @@
 -- variables rows, account and owner, and small_account and small_owner, of which there are as many as
 -- accounts.  Each small account has 100 rows.  Each identifier and each fingerprint contains the row's
 -- number.
--- Each key has a valid form.  created_at is the time that the identifier tells (sql/009_filter.sql):
+-- Each key has a valid form.  created_at is the time that the identifier tells (sql/schema.sql):
 -- its first 7 digits are two zeros and the first 5 of the number.
 \set ON_ERROR_STOP on
 -- These rows need no audit events, and their references need no check.

@@ -1,6 +1,6 @@
-# Turns SQL files into the C table of migrations (src/store/migrations.h).  Files named NNN_*.sql are
-# migrations, in the order of the command line.  The other files become variables of their own, as does
-# the table of rights in grants.sql.  Of a script for psql, its transaction is taken, without BEGIN and
+# Turns SQL files into the C table of migrations (src/store/migrations.h).  schema.sql is version 1; files
+# named NNN_*.sql are later ones, in the order of the command line.  The other files become variables of
+# their own, as does the table of rights in grants.sql.  Of a script for psql, its transaction is taken, without BEGIN and
 # COMMIT; "\ir FILE" becomes the file.
 function name_of(path) { sub(/.*\//, "", path); return path }
 # The replacement of gsub() has backslashes of its own, which awks read differently.
@@ -38,9 +38,9 @@ FNR == 1 {
     file = name_of(FILENAME)
     variable = file
     sub(/\.sql$/, "", variable)
-    if (file ~ /^[0-9]/) {
+    if (file ~ /^[0-9]/ || file == "schema.sql") {
         n++
-        versions[n] = file + 0
+        versions[n] = file == "schema.sql" ? 1 : file + 0
         names[n] = file
         variable = "migration_" versions[n]
         printf "%s", (n > 1 || started) ? ";\n" : ""

@@ -37,17 +37,6 @@ SET LOCAL citus.multi_shard_modify_mode = sequential;
 
 -- ---- before the tables are distributed ----
 
--- Names of shards end with "_" and a number.
-DO $$
-DECLARE
-    definition text := pg_get_functiondef('adit.record_change()'::regprocedure);
-BEGIN
-    IF definition !~ 'regexp_replace\(TG_TABLE_NAME' THEN
-        EXECUTE replace(definition, 'TG_TABLE_NAME', 'regexp_replace(TG_TABLE_NAME, ''_[0-9]+$'', '''')');
-    END IF;
-END
-$$;
-
 -- A truncation of all shards is no single statement of one node, which could record its rows.
 CREATE OR REPLACE FUNCTION adit.record_truncation() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -58,42 +47,35 @@ END
 $$;
 
 -- A trigger of a shard may not ask the table, whose rows may be on other nodes, but the shard.  So
--- adit.note_caller() of distributed.sql tells it the scope of the caller's key.  The message is that of the function that this one replaces.
-DO $$
+-- adit.note_caller() of distributed.sql tells it the scope of the caller's key.  The message is that of the
+-- function that this one replaces.
+CREATE OR REPLACE FUNCTION adit.limit_public_key() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    counting CONSTANT text := format('SELECT count(*), count(*) FILTER (WHERE c.owner_id = $3)'
+        ' FROM (SELECT c.owner_id FROM %s AS c WHERE c.fingerprint = $1'
+        ' AND c.account_id || '''' = $2 LIMIT $4) AS c', TG_RELID::regclass);
+    n_all bigint;
+    n_own bigint;
 BEGIN
-    -- The schema of an older version lacks it.
-    IF to_regprocedure('adit.limit_public_key()') IS NULL THEN
-        RETURN;
-    END IF;
-    CREATE OR REPLACE FUNCTION adit.limit_public_key() RETURNS trigger
-    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $function$
-    DECLARE
-        counting CONSTANT text := format('SELECT count(*), count(*) FILTER (WHERE c.owner_id = $3)'
-            ' FROM (SELECT c.owner_id FROM %s AS c WHERE c.fingerprint = $1'
-            ' AND c.account_id || '''' = $2 LIMIT $4) AS c', TG_RELID::regclass);
-        n_all bigint;
-        n_own bigint;
-    BEGIN
-        EXECUTE counting INTO n_all, n_own
-            USING NEW.fingerprint, NEW.account_id, NEW.owner_id, 500;
-        IF n_all < 500 THEN
-            RETURN NEW;
-        END IF;
-        PERFORM pg_advisory_xact_lock(hashtextextended(
-            concat(NEW.account_id, ' ', NEW.fingerprint), 0));
-        EXECUTE counting INTO n_all, n_own
-            USING NEW.fingerprint, NEW.account_id, NEW.owner_id, 1000;
-        IF current_setting('adit.scope', true) IS DISTINCT FROM 'own' THEN
-            n_own := 0;
-        END IF;
-        IF n_all + n_own >= 1000 THEN
-            RAISE 'too many credentials of the account have the public key: "ssh_credential_key_limit"'
-                USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_key_limit',
-                SCHEMA = 'adit', TABLE = 'ssh_credential';
-        END IF;
+    EXECUTE counting INTO n_all, n_own
+        USING NEW.fingerprint, NEW.account_id, NEW.owner_id, 500;
+    IF n_all < 500 THEN
         RETURN NEW;
-    END
-    $function$;
+    END IF;
+    PERFORM pg_advisory_xact_lock(hashtextextended(
+        concat(NEW.account_id, ' ', NEW.fingerprint), 0));
+    EXECUTE counting INTO n_all, n_own
+        USING NEW.fingerprint, NEW.account_id, NEW.owner_id, 1000;
+    IF current_setting('adit.scope', true) IS DISTINCT FROM 'own' THEN
+        n_own := 0;
+    END IF;
+    IF n_all + n_own >= 1000 THEN
+        RAISE 'too many credentials of the account have the public key: "ssh_credential_key_limit"'
+            USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_key_limit',
+            SCHEMA = 'adit', TABLE = 'ssh_credential';
+    END IF;
+    RETURN NEW;
 END
 $$;
 
@@ -110,10 +92,8 @@ $$;
 -- A visitor's session is on the node of the account.  A row without an account was of no use.
 DO $$
 BEGIN
-    -- The schema of an older version lacks the table.
-    IF to_regclass('adit.gate_session') IS NULL
-        OR EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('adit.gate_session')
-                   AND attname = 'account_id') THEN
+    IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'adit.gate_session'::regclass
+               AND attname = 'account_id') THEN
         RETURN;
     END IF;
     IF EXISTS (SELECT FROM pg_dist_partition
@@ -165,7 +145,7 @@ BEGIN
             ('adit.mutual_tls_module', '{enabled,certificate_authority_ids,revision}'),
             ('adit.api_key_use', '{used_at,client_address}'),
             ('adit.gate_session', '{key_id,sealed,ends_at}')) AS m (name, may_change)
-            ON to_regclass(m.name) = c.oid
+            ON m.name::regclass = c.oid
         WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attname <> ALL (m.may_change)
         GROUP BY c.oid
         HAVING string_agg(convert_to(a.attname, 'UTF8') || '\x00', '' ORDER BY a.attnum)
@@ -253,9 +233,8 @@ BEGIN
             ('adit.idempotency_key', 'account_id', 'adit.account'),
             ('adit.audit_event', 'account_id', 'adit.account'),
             ('adit.gate_session', 'account_id', 'adit.account')) AS p (name, key, like_table)
-        WHERE to_regclass(p.name) IS NOT NULL -- the schema of an older version lacks some
-        AND NOT EXISTS (SELECT FROM pg_dist_partition AS d
-                        WHERE d.logicalrelid = to_regclass(p.name))
+        WHERE NOT EXISTS (SELECT FROM pg_dist_partition AS d
+                        WHERE d.logicalrelid = p.name::regclass)
     LOOP
         PERFORM create_distributed_table(part.name, part.key, colocate_with => part.like_table);
     END LOOP;

@@ -240,6 +240,10 @@ static bool check_schema(struct findings *findings, struct pg *pg)
         doctor_line(findings, "ok", "schema", "version %d", version);
         return true;
     }
+    if (version == SCHEMA_BEFORE_RELEASE) {
+        doctor_trouble(findings, "schema", "it is " SCHEMA_BEFORE_RELEASE_SAYS);
+        return false;
+    }
     if (version > migrations_latest) {
         doctor_trouble(
             findings, "schema",

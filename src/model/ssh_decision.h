@@ -11,7 +11,7 @@
 #include "model/public_key.h"
 
 /* The most that is read of one key, by decisions and by adit-gateway.  More would keep whoever
- * decides from deciding about others.  sql/020_key_share.sql keeps keys from having more
+ * decides from deciding about others.  sql/schema.sql keeps keys from having more
  * credentials. */
 #define SSH_GRANTS_MAX 1000
 #define SSH_GRANT_RULES_MAX 16384         /* in all of them */

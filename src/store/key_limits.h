@@ -7,7 +7,7 @@
 #include "pg/pg.h"
 
 /* The index of sql/optional/unique_public_keys.sql, and the trigger's condition of
- * sql/020_key_share.sql: members of struct pg_statement. */
+ * sql/schema.sql: members of struct pg_statement. */
 #define KEY_LIMITS                                                                                 \
     .unique = "ssh_credential_unique_public_key", .on_unique = ERR_PUBLIC_KEY_EXISTS,              \
     .limit = "ssh_credential_key_limit", .on_limit = ERR_KEY_FULL

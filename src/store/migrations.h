@@ -4,7 +4,7 @@
 #define ADIT_STORE_MIGRATIONS_H
 
 struct migration {
-    int version;
+    int version; /* 1: schema.sql, the whole schema */
     const char *name; /* of its file */
     const char *sql;
 };
@@ -13,8 +13,7 @@ extern const struct migration migrations[]; /* in ascending order of versions */
 extern const int migrations_n;
 extern const int migrations_latest; /* the version that this build needs */
 
-/* The scripts that run before and after the migrations. */
-extern const char migrations_schema_sql[];
+/* The script that runs after the migrations. */
 extern const char migrations_grants_sql[];
 
 /* What runs after those where the accounts are on several nodes: the transaction of

@@ -44,7 +44,7 @@ enum list_column {
 
 /* $1 account_id, $2 edge_id, $3 route_id, $4 sealed secret as read, $5 new key's id, $6 new sealed
  * secret.  It may run twice, because the first run changes what the second one would look for.
- * adit.rekey tells the triggers that nothing else changes (sql/005_record_of_changes.sql). */
+ * adit.rekey tells the triggers that nothing else changes (sql/schema.sql). */
 static const struct pg_statement seal_statement = {
     .name = "oauth_secret_seal",
     .types = PG_TEXT,

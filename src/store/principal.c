@@ -137,7 +137,7 @@ static const struct pg_statement rename_statement = {
 };
 
 /* $1 id, $2 kind, $3 whether to disable, $4 account_id.
- * The trigger follow_holder (sql/011_people.sql) makes the keys follow. */
+ * The trigger follow_holder (sql/schema.sql) makes the keys follow. */
 static const struct pg_statement disable_statement = {
     .name = "principal_disable",
     .types = PG_TEXT PG_BIGINT PG_BIGINT PG_BOOL PG_BOOL,

@@ -30,7 +30,7 @@
 static const struct pg_statement version_statement = {
     .name = "schema_version",
     .types = PG_INTEGER,
-    .sql = "SELECT max(m.version) FROM adit.migration AS m",
+    .sql = "SELECT " SCHEMA_VERSION_SQL,
 };
 
 /* $1 migrations_rights, $2 role.
@@ -180,7 +180,7 @@ static const struct pg_statement functions_statement = {
           " AND has_function_privilege(p.oid, 'EXECUTE'))",
 };
 
-/* As the triggers ask: sql/018_believed_settings.sql. */
+/* As the triggers of sql/schema.sql ask. */
 static const struct pg_statement owner_statement = {
     .name = "schema_owner",
     .types = PG_BOOL,
@@ -233,9 +233,11 @@ static void write_script(struct buf *script, int version, bool has_nodes)
                "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = %d;\n"
                "SELECT pg_advisory_xact_lock(" MIGRATION_LOCK ");\n",
                LOCK_TIMEOUT_MS);
-    buf_puts(script, migrations_schema_sql);
     buf_printf(script,
-               "DO $$ BEGIN IF (SELECT coalesce(max(version), 0) FROM adit.migration) <> %d THEN"
+               "DO $$ DECLARE version integer := 0; BEGIN"
+               " IF to_regclass('adit.migration') IS NOT NULL THEN"
+               " SELECT coalesce(max(m.version), 0) INTO version FROM adit.migration AS m; END IF;"
+               " IF version <> %d THEN"
                " RAISE 'the schema has changed' USING ERRCODE = '40001'; END IF; END $$;\n",
                version);
     for (int i = 0; i < migrations_n; i++) {
@@ -389,8 +391,11 @@ static void tell_applied(const struct schema_migrating *how, int version)
 }
 
 /* There is no way back to an older version. */
-static bool check_not_newer(int version, struct error *err)
+static bool check_known(int version, struct error *err)
 {
+    if (version == SCHEMA_BEFORE_RELEASE)
+        return error_cause(err, ERR_INTERNAL,
+                           "the schema is " SCHEMA_BEFORE_RELEASE_SAYS ": nothing was changed");
     return version <= migrations_latest ||
            error_cause(
                err, ERR_INTERNAL,
@@ -411,7 +416,7 @@ bool schema_migrate(struct pg *pg, const struct schema_migrating *how, struct er
     bool has_nodes;
 
     if (!schema_check_server(pg, &server, err) || !schema_version(pg, &version, err) ||
-        !check_not_newer(version, err) || !find_nodes(pg, &has_nodes, err))
+        !check_known(version, err) || !find_nodes(pg, &has_nodes, err))
         return false;
     while (!run_migrations(pg, version, has_nodes, err)) {
         bool is_locked_out =
@@ -425,7 +430,7 @@ bool schema_migrate(struct pg *pg, const struct schema_migrating *how, struct er
         if (!schema_version(pg, &now, &ignored) || (now == version && !is_locked_out))
             return false;
         version = now;
-        if (!check_not_newer(version, err))
+        if (!check_known(version, err))
             return false;
     }
     tell_applied(how, version);

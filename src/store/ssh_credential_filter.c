@@ -4,7 +4,7 @@
  * A list is in the order of identifiers, which contain the time of their creation.  So a range of
  * created_at is also a range of identifiers, and the statement reads those alone.  A row that was
  * inserted with psql, or came from elsewhere, may have another created_at than its identifier says:
- * it is untimely.  An index has all untimely rows (sql/009_filter.sql).  Those of the range widen
+ * it is untimely.  An index has all untimely rows (sql/schema.sql).  Those of the range widen
  * the range of identifiers, so no row is missed. */
 #include "store/ssh_credential_filter.h"
 

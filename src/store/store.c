@@ -8,6 +8,7 @@
 
 #include "store/executor.h"
 #include "store/migrations.h"
+#include "store/schema.h"
 
 /* clang-format off */
 
@@ -37,7 +38,7 @@ static const struct pg_statement ready_statement = {
     .types = PG_BOOL PG_INTEGER,
     .sql =
         "SELECT pg_catalog.current_setting('transaction_read_only') = 'on',"
-          " (SELECT max(m.version) FROM adit.migration AS m)",
+          " " SCHEMA_VERSION_SQL,
 };
 
 /* clang-format on */
@@ -187,6 +188,16 @@ bool store_authorize(struct store *store, const struct store_request *request, b
     return code == ERR_NONE || error_set(err, code);
 }
 
+static void say_mismatch(int version, struct error *err)
+{
+    if (version == SCHEMA_BEFORE_RELEASE)
+        error_cause(err, ERR_SCHEMA_MISMATCH,
+                    "database: the schema is " SCHEMA_BEFORE_RELEASE_SAYS);
+    else
+        error_cause(err, ERR_SCHEMA_MISMATCH, "database: the schema is at version %d, not %d",
+                    version, migrations_latest);
+}
+
 bool store_ready(struct store *store, struct error *err)
 {
     struct pg_params params = {.n = 0};
@@ -198,8 +209,7 @@ bool store_ready(struct store *store, struct error *err)
     if (pg_bool(result, 0, 0))
         error_set(err, ERR_DATABASE_READ_ONLY);
     else if (pg_int(result, 0, 1) < migrations_latest)
-        error_cause(err, ERR_SCHEMA_MISMATCH, "database: the schema is at version %d, not %d",
-                    (int)pg_int(result, 0, 1), migrations_latest);
+        say_mismatch((int)pg_int(result, 0, 1), err);
     else
         ok = true;
     pg_result_free(result);

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""aditctl migrate on three nodes of Citus: from the schema before the latest, and to a made-up later
-one, while requests run, behind locks, and with a failure in the middle."""
-import os
-import shlex
+"""aditctl migrate on three nodes of Citus, to a made-up later schema, while requests run, behind
+locks, and with a failure in the middle."""
 import subprocess
 
 import citus_nodes
@@ -10,36 +8,8 @@ from citus_nodes import CREDENTIALS, Load
 
 from adit import samples
 from adit.case import DEADLINE_S, until
-from adit.stack import BUILD, CLEAN_ENV, ROOT, make_folder, run
-
-SQL = os.path.join(ROOT, "sql")
-MIGRATIONS = sorted(name for name in os.listdir(SQL) if name[0].isdigit())
-NEWER = "900_newer.sql"
-
-# What a migration may do with a table of accounts' rows.
-NEWER_SQL = """
-ALTER TABLE adit.ssh_credential ADD COLUMN note text NOT NULL DEFAULT 'none';
-COMMENT ON COLUMN adit.ssh_credential.note IS 'Made up; it holds ; and $$.';
-SELECT adit.make_recorder('ssh_credential');
-UPDATE adit.ssh_credential SET note = id WHERE description <> '';
-ALTER TABLE adit.ssh_credential
-    ADD CONSTRAINT ssh_credential_note_length CHECK (octet_length(note) <= 255);
-CREATE INDEX ssh_credential_note ON adit.ssh_credential (account_id, note);
-ALTER TABLE adit.mutual_tls_module ALTER COLUMN edge_id SET DEFAULT '';
-CREATE FUNCTION adit.record_made_up() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    PERFORM set_config('adit.made_up', 'x;', true);
-    RETURN NULL;
-END
-$$;
-CREATE TRIGGER record_made_up AFTER DELETE ON adit.ssh_credential
-    FOR EACH ROW EXECUTE FUNCTION adit.record_made_up();
-CREATE TABLE adit.made_up (
-    account_id text COLLATE "C" PRIMARY KEY,
-    word text NOT NULL
-);
-"""
+from adit.newer import NAME, NEWER_SQL, VERSION, latest, make_aditctl
+from adit.stack import CLEAN_ENV, make_folder, run
 
 SHAPE = """
 SELECT c.relname || ' ' || a.attname FROM pg_class AS c JOIN pg_attribute AS a ON attrelid = c.oid
@@ -48,38 +18,6 @@ SELECT conname FROM pg_constraint WHERE connamespace = 'adit'::regnamespace UNIO
 SELECT proname FROM pg_proc WHERE pronamespace = 'adit'::regnamespace UNION ALL
 SELECT tgrelid::regclass || ' ' || tgname || ' ' || tgargs FROM pg_trigger ORDER BY 1
 """
-
-
-def read(*names):
-    with open(os.path.join(SQL, *names), encoding="utf-8") as file:
-        return file.read()
-
-
-def at_version(n):
-    """SQL that makes the schema of version n."""
-    return read("schema.sql") + "".join(
-        "%s;INSERT INTO adit.migration (version, name) VALUES (%d, '%s');\n"
-        % (read(name), int(name[:3]), name) for name in MIGRATIONS[:n]) + (
-            "GRANT USAGE ON SCHEMA adit TO adit_responder;"
-            "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA adit TO adit_responder;")
-
-
-def make_newer_aditctl(folder, sql):
-    """An aditctl that knows one more migration."""
-    with open(os.path.join(folder, NEWER), "w", encoding="utf-8") as file:
-        file.write(sql)
-    program = os.path.join(folder, "aditctl")
-    table = os.path.join(folder, "migrations.c")
-    names = [os.path.join(SQL, name) for name in ["schema.sql", *MIGRATIONS]]
-    with open(table, "w", encoding="utf-8") as file:
-        subprocess.run(["awk", "-f", os.path.join(SQL, "embed.awk"), *names,
-                        os.path.join(folder, NEWER), os.path.join(SQL, "grants.sql"),
-                        os.path.join(SQL, "optional", "citus.sql")], stdout=file, check=True)
-    rule = ("%s: ; $(COMPILE) -c -o $@.o %s && $(LINK) $(aditctl_OBJECTS) $@.o $(aditctl_LDADD)"
-            " $(LIBS)" % (program, shlex.quote(table)))
-    run(["make", "-s", "-C", BUILD, "--eval=" + rule, program])
-    os.chmod(program, 0o755)
-    return program
 
 
 class Migrate(citus_nodes.Nodes):
@@ -105,52 +43,13 @@ class Migrate(citus_nodes.Nodes):
             self.assertLessEqual(set(load.made[account.id]), ids)
 
 
-class A_Latest(Migrate):
-    """The database has the schema before the latest first, with rows on both nodes."""
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.citus.psql(cls.citus.coordinator,
-                       "DROP SCHEMA adit CASCADE;" + at_version(len(MIGRATIONS) - 1))
-        cls.citus.distribute()
-        cls.accounts = [cls.account_on(node) for node in cls.workers]
-
-    def test_under_requests(self):
-        self.assertEqual(self.version(), len(MIGRATIONS) - 1)
-        ids = [self.make(self.of(account)) for account in self.accounts]
-        with Load(self, self.accounts) as load:
-            until(lambda: all(len(made) > 20 for made in load.made.values()), "requests")
-            self.assertIn("applied " + MIGRATIONS[-1], self.stack.ctl("migrate"))
-            done = {account.id: len(made) for account, made in zip(self.accounts,
-                                                                   load.made.values())}
-            until(lambda: all(len(made) > done[ident] + 20 for ident, made in load.made.items()),
-                  "requests")
-        for node in self.citus.nodes:
-            self.assertEqual(self.version(node), len(MIGRATIONS))
-        for account, ident in zip(self.accounts, ids):
-            self.assertLessEqual(load.statuses(account), {200, 201, 503})
-            self.assertEqual(self.of(account).get("/readyz").status, 200)
-            self.assert_ok(self.of(account).get(CREDENTIALS + "/" + ident))
-        self.assert_all_there(load)
-        self.assertEqual(self.citus.psql(self.citus.coordinator, (
-            "SELECT count(*) FROM pg_class AS c LEFT JOIN pg_dist_partition AS d"
-            " ON d.logicalrelid = c.oid WHERE c.relnamespace = 'adit'::regnamespace"
-            " AND c.relkind = 'r' AND d.logicalrelid IS NULL AND c.relname <> 'audit_pruned'")), "0")
-        # Nothing is left to do.
-        before = self.shape()
-        self.assertNotIn("applied", self.stack.ctl("migrate"))
-        self.assertEqual(self.citus.distribute(), "")
-        self.assertEqual(self.shape(), before)
-
-
-class B_Newer(Migrate):
+class Newer(Migrate):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         cls.folder = make_folder()
         cls.addClassCleanup(run, ["rm", "-r", cls.folder])
-        cls.newer = make_newer_aditctl(cls.folder, NEWER_SQL)
+        cls.newer = make_aditctl(cls.folder)
         cls.stack.ctl("migrate")
 
     def migrate(self, *arguments):
@@ -166,12 +65,12 @@ class B_Newer(Migrate):
         folder = make_folder()
         self.addCleanup(run, ["rm", "-r", folder])
         before = self.shape()
-        done = run([make_newer_aditctl(folder, sql), "-c", self.stack.conf_path, "migrate"],
+        done = run([make_aditctl(folder, sql), "-c", self.stack.conf_path, "migrate"],
                    check=False)
         self.assertEqual(done.returncode, 1, done)
         self.assertIn("23514", done.stderr)
         self.assertEqual(self.shape(), before)
-        self.assertEqual(self.version(), len(MIGRATIONS))
+        self.assertEqual(self.version(), latest())
         self.make(self.of(account))
 
     def test_2_a_node_that_is_down(self):
@@ -190,7 +89,7 @@ class B_Newer(Migrate):
         """A node, or aditctl itself, ends when all tables are changed, and before the commit."""
         folder = make_folder()
         self.addCleanup(run, ["rm", "-r", folder])
-        program = make_newer_aditctl(folder, NEWER_SQL + "SELECT pg_sleep(8);")
+        program = make_aditctl(folder, NEWER_SQL + "SELECT pg_sleep(8);")
         before = self.shape()
         for node in (self.workers[0], None):
             with self.subTest("aditctl" if node is None else "node"):
@@ -257,7 +156,7 @@ class B_Newer(Migrate):
                 waiting.stderr.close()
         self.assertEqual(meanwhile, [{200, 201}] * len(self.accounts))
         self.assertEqual(waiting.returncode, 0, complained)
-        self.assertIn("applied " + NEWER, said)
+        self.assertIn("applied " + NAME, said)
         for one in self.accounts:
             self.assertLessEqual(load.statuses(one), {200, 201, 503})
         self.assert_all_there(load)
@@ -265,7 +164,7 @@ class B_Newer(Migrate):
     def test_4_what_it_made(self):
         self.migrate()
         for node in self.citus.nodes:
-            self.assertEqual(self.version(node), 900)
+            self.assertEqual(self.version(node), VERSION)
         self.assertEqual(self.on_shards(
             "SELECT count(*) FROM pg_index WHERE indrelid = '%s'::regclass"
             " AND pg_get_indexdef(indexrelid) ~ 'note'"), "1")
@@ -294,3 +193,13 @@ class B_Newer(Migrate):
             self.citus.coordinator, "SELECT before ->> 'note' FROM adit.audit_event"
             " WHERE account_id = '%s' AND resource = '%s' AND before IS NOT NULL"
             % (account.id, one)), "none")
+        self.assertEqual(self.citus.psql(self.citus.coordinator, (
+            "SELECT string_agg(c.relname, ' ' ORDER BY c.relname) FROM pg_class AS c"
+            " LEFT JOIN pg_dist_partition AS d ON d.logicalrelid = c.oid"
+            " WHERE c.relnamespace = 'adit'::regnamespace AND c.relkind = 'r'"
+            " AND d.logicalrelid IS NULL")), "audit_pruned made_up")
+        # Nothing is left to do.
+        before = self.shape()
+        self.assertNotIn("applied", self.migrate().stdout)
+        self.assertEqual(self.citus.distribute(), "")
+        self.assertEqual(self.shape(), before)

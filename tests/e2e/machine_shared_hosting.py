@@ -613,7 +613,7 @@ adit.conf adit.key adit.conf~ adit.conf.sample etc/adit.conf etc/adit.key etc/ a
 ..%5c..%5cadit%5cetc%5cadit.conf ..%c0%af..%c0%afadit/etc/adit.conf ..;/..;/adit/etc/adit.conf
 %252e%252e/%252e%252e/adit/etc/adit.conf .%2e/.%2e/adit/etc/adit.conf //../..//adit/etc/adit.conf
 %00/../../adit/etc/adit.conf x%3f/../../../adit/etc/adit.conf x%23/../../../adit/etc/adit.key
-sql/001_initial.sql share/adit/sql/schema.sql dump.sql backup.sql.gz adit.tar.xz core .git/config
+sql/grants.sql share/adit/sql/schema.sql dump.sql backup.sql.gz adit.tar.xz core .git/config
 .env .bash_history .pgpass .ssh/id_rsa proc/self/environ proc/self/fd/0 /etc/passwd
 /srv/homes/USER/adit/etc/adit.conf /proc/self/environ livez/../.htaccess livez/.htaccess ssh_credentials/.htaccess
 ?adit.conf ?file=../../adit/etc/adit.conf ?-s ?-c+/srv/homes/USER/adit/etc/adit.conf livez?/../../adit/etc/adit.conf
@@ -640,7 +640,7 @@ def litter(site):
                          ("adit.fcgi~", site.folder + "/adit.fcgi"),
                          ("adit.fcgi.bak", site.folder + "/adit.fcgi"),
                          (".adit.fcgi.swp", site.folder + "/adit.fcgi"),
-                         ("dump.sql", site.home + "/adit/share/adit/sql/001_initial.sql")):
+                         ("dump.sql", site.home + "/adit/share/adit/sql/schema.sql")):
         shutil.copy(source, os.path.join(site.folder, name))
         os.chmod(os.path.join(site.folder, name), 0o644)
     os.makedirs(site.folder + "/etc", exist_ok=True)

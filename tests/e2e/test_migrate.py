@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Migrations from an earlier schema, under a responder that serves and behind sessions that hold
-locks.  Also the errors for a server that is too old."""
+"""Migrations to a later schema, under a responder that serves and behind sessions that hold locks.
+Also the schema itself, and the errors for a server and for a schema that are too old."""
 import os
 import re
 import socket
@@ -8,12 +8,10 @@ import subprocess
 import threading
 import time
 
-from adit import samples, stack
+from adit import newer, samples, stack
 from adit.case import DEADLINE_S, Case, until
 
-SQL = os.path.join(stack.ROOT, "sql")
-# All migrations except the latest.
-OLDER = sorted(name for name in os.listdir(SQL) if name[0].isdigit())[:-1]
+GOLDEN = os.path.join(stack.ROOT, "tests", "cases", "schema.golden")
 TABLES = "adit.account, adit.principal, adit.api_key, adit.ssh_credential, adit.oauth_module"
 
 # The migration makes a request wait for at most 1 s.  The request then gets its answer.  The rest is a
@@ -21,40 +19,30 @@ TABLES = "adit.account, adit.principal, adit.api_key, adit.ssh_credential, adit.
 SLOWEST_S = 3.5
 
 
-def read(name):
-    with open(os.path.join(SQL, name), encoding="utf-8") as file:
-        return file.read()
-
-
 class MigrateCase(Case):
+    """The database has the schema of this tree, and there is an aditctl of a later one."""
+
     stack_name = "migrate"
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.to_older(cls.stack)
-        # The programs of this version serve an older schema once it has this column.
-        cls.stack.psql(read("008_gateway_keys.sql"))
-        # Its aditctl issues keys while there is this one.
-        cls.stack.psql("ALTER TABLE adit.api_key ADD COLUMN disabled_digest bytea")
+        cls.folder = stack.make_folder()
+        cls.addClassCleanup(stack.run, ["rm", "-r", cls.folder])
+        cls.newer = newer.make_aditctl(cls.folder)
+        cls.addClassCleanup(cls.begin)
+        cls.begin()
         cls.account = cls.stack.account()
-        cls.stack.psql("ALTER TABLE adit.api_key DROP COLUMN disabled_digest")
         cls.client = cls.stack.client(cls.account.admin.key)
 
     @classmethod
-    def to_older(cls, shared, n=4):
-        """Gives the database the schema after n migrations.  The migration after the fourth locks
-        every table."""
-        shared.psql("DROP SCHEMA adit CASCADE;" + read("schema.sql") + "".join(
-            "%s INSERT INTO adit.migration (version, name) VALUES (%d, '%s');"
-            % (read(name), int(name[:3]), name) for name in OLDER[:n]) +
-            "GRANT USAGE ON SCHEMA adit TO adit_responder;"
-            "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA adit TO adit_responder")
-
-    @classmethod
-    def tearDownClass(cls):
+    def begin(cls):
+        cls.stack.psql("DROP SCHEMA adit CASCADE")
         cls.stack.ctl("migrate")
-        super().tearDownClass()
+
+    def migrate(self, *arguments, **how):
+        return stack.run([self.newer, "-c", self.stack.conf_path, "migrate", *arguments], check=False,
+                         **how)
 
     def version(self):
         return int(self.stack.psql("SELECT max(version) FROM adit.migration"))
@@ -92,20 +80,18 @@ class Behind(MigrateCase):
     def test_locks_of_others(self):
         """Requests get answers while the migration waits.  It finishes soon after the lock is
         gone."""
-        self.assertEqual(self.version(), 4)
         dump = self.hold()
         stop, answers = threading.Event(), []
         workers = [threading.Thread(target=self.work, args=(stop, n, answers)) for n in range(4)]
         for worker in workers:
             worker.start()
-        migrate = subprocess.Popen([self.stack.env["ADITCTL"], "-c", self.stack.conf_path,
-                                    "migrate"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   text=True, env=stack.CLEAN_ENV)
+        migrate = subprocess.Popen([self.newer, "-c", self.stack.conf_path, "migrate"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, env=stack.CLEAN_ENV)
         try:
             time.sleep(6.5)
             until(lambda: len(answers) > 100, "answers")
             self.assertIsNone(migrate.poll())
-            self.assertEqual(self.version(), 4)
+            self.assertEqual(self.version(), newer.latest())
             meanwhile = list(answers)
             self.end(dump)
             said, complained = migrate.communicate(timeout=60)
@@ -121,7 +107,7 @@ class Behind(MigrateCase):
         # Later ones wait for the migration itself.  On a busy machine, that may be too long for them.
         self.assertEqual({status for _, status in answers} - {200, 201, 503}, set())
         self.assertEqual(migrate.returncode, 0, complained)
-        self.assertIn("applied 005_", said)
+        self.assertIn("applied " + newer.NAME, said)
         self.assertRegex(complained, r"aditctl: waiting for a lock on the tables, probably held by"
                          r" process \d+ \(pg_dump\) of postgres, in a transaction since \d\d:\d\d:\d\d UTC\n")
 
@@ -130,15 +116,47 @@ class GivesUp(MigrateCase):
     def test_patience(self):
         self.hold()
         # Without the option it waits for minutes, and this call fails before.
-        done = self.stack.ctl_run("migrate", "--wait", "1s", timeout=DEADLINE_S)
+        done = self.migrate("--wait", "1s", timeout=DEADLINE_S)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"nothing was changed: another session held a lock for too"
                          r" long, probably process \d+ \(pg_dump\) of postgres")
-        self.assertEqual(self.version(), 4)
+        self.assertEqual(self.version(), newer.latest())
 
     def test_no_time(self):
         for value in "x", "5", "":
             self.assertEqual(self.stack.ctl_run("migrate", "--wait", value).returncode, 2)
+
+
+# What a person reviews when the schema changes, as a line each.
+SHAPE = """
+SELECT * FROM (WITH c AS (SELECT c.oid, c.relname AS name, c.relkind FROM pg_class AS c
+           WHERE c.relnamespace = 'adit'::regnamespace AND c.relkind IN ('r', 'v'))
+SELECT 'column ' || c.name || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
+    || CASE WHEN a.attnotnull THEN ' not null' ELSE '' END
+    || CASE WHEN a.attcollation = '"C"'::regcollation THEN ' collate "C"' ELSE '' END
+    || CASE WHEN a.attidentity <> '' THEN ' identity' ELSE '' END
+    || coalesce(' default ' || pg_get_expr(d.adbin, d.adrelid), '')
+FROM c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+LEFT JOIN pg_attrdef AS d ON d.adrelid = c.oid AND d.adnum = a.attnum
+UNION ALL
+SELECT 'constraint ' || c.name || ' ' || k.conname || ' '
+    || regexp_replace(pg_get_constraintdef(k.oid), '\s+', ' ', 'g')
+FROM c JOIN pg_constraint AS k ON k.conrelid = c.oid AND k.contype IN ('p', 'u', 'f', 'c')
+UNION ALL
+SELECT 'index ' || pg_get_indexdef(i.indexrelid) FROM c JOIN pg_index AS i ON i.indrelid = c.oid
+UNION ALL
+SELECT 'trigger ' || pg_get_triggerdef(t.oid) FROM c JOIN pg_trigger AS t ON t.tgrelid = c.oid
+WHERE NOT t.tgisinternal
+UNION ALL
+SELECT 'function ' || p.oid::regprocedure || ' ' || pg_get_function_result(p.oid) || ' ' || p.provolatile::text
+    || CASE WHEN p.prosecdef THEN ' security definer' ELSE '' END
+    || coalesce(' ' || p.proconfig::text, '') || CASE WHEN p.prosqlbody IS NULL THEN ' ' || md5(p.prosrc) ELSE '' END
+FROM pg_proc AS p WHERE p.pronamespace = 'adit'::regnamespace
+UNION ALL
+SELECT 'right of ' || r.rolname || ' ' || a.privilege_type || ' ' || c.name
+FROM c JOIN pg_class AS k ON k.oid = c.oid CROSS JOIN aclexplode(k.relacl) AS a
+JOIN pg_roles AS r ON r.oid = a.grantee WHERE r.rolname ~ '^adit_') AS t (line) ORDER BY line COLLATE "C"
+"""
 
 
 class Result(MigrateCase):
@@ -149,29 +167,51 @@ class Result(MigrateCase):
 
     def test_same_as_from_nothing(self):
         self.stack.psql("DROP SCHEMA adit CASCADE")
-        self.stack.ctl("migrate")
+        self.assertIn("applied schema.sql\n", self.migrate().stdout)
         wanted = self.schema()
-        self.assertIn("record_update", wanted)
-        self.assertGreater(len(OLDER), 4)
-        for n in range(1, len(OLDER) + 1):
-            with self.subTest("from %d" % n):
-                self.to_older(self.stack, n)
-                self.stack.ctl("migrate")
-                self.assertEqual(self.schema(), wanted)
-        with self.subTest("with the slow parts made ahead"):
-            self.to_older(self.stack, 6)
-            self.stack.psql("ALTER TABLE adit.audit_event ADD COLUMN transaction xid8")
-            self.stack.psql("CREATE INDEX CONCURRENTLY audit_event_transaction"
-                            " ON adit.audit_event (transaction) WHERE transaction IS NOT NULL")
-            self.stack.ctl("migrate")
-            self.assertEqual(self.schema(), wanted)
+        self.assertIn("ssh_credential_note", wanted)
+        self.begin()
+        self.assertNotIn("ssh_credential_note", self.schema())
+        said = self.migrate().stdout
+        self.assertIn("applied %s\n" % newer.NAME, said)
+        self.assertNotIn("schema.sql", said)
+        self.assertEqual(self.schema(), wanted)
+
+    def test_golden(self):
+        """ADIT_GOLDEN=write writes the file anew."""
+        self.begin()
+        found = self.stack.psql(SHAPE) + "\n"
+        if os.environ.get("ADIT_GOLDEN") == "write":
+            with open(GOLDEN, "w", encoding="utf-8") as file:
+                file.write(found)
+        with open(GOLDEN, encoding="utf-8") as file:
+            self.assertEqual(found.splitlines(), file.read().splitlines())
+
+
+class BeforeRelease(MigrateCase):
+    """A schema that a version before 0.1.0 made, in many migrations."""
+
+    def setUp(self):
+        self.stack.psql("UPDATE adit.migration SET name = '001_initial.sql' WHERE version = 1;"
+                        "INSERT INTO adit.migration (version, name) VALUES (19, '019_ended_sessions.sql')")
+        self.addCleanup(self.begin)
+
+    def test_named_everywhere(self):
+        says = ("of a version of Adit before 0.1.0, which this one does not migrate; the page on upgrades"
+                " says how to take over its content")
+        done = self.stack.ctl_run("migrate")
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done)
+        self.assertIn("the schema is %s: nothing was changed" % says, done.stderr)
+        self.assertRegex(self.stack.ctl_run("doctor").stdout, "trouble +schema +it is " + re.escape(says))
+        until(lambda: self.client.get("/readyz").status == 503, "the responder looks")
+        self.assertTrue(any(
+            b"schema is of a version of Adit before 0.1.0" in text for text in self.stack.logs().values()))
 
 
 class Newer(MigrateCase):
     """A schema that a later version of Adit has migrated, under the programs of this version."""
 
     def setUp(self):
-        self.stack.ctl("migrate")
         self.latest = self.version()
         self.stack.psql("INSERT INTO adit.migration (version, name) VALUES (%d, 'of_a_later_version')"
                         % (self.latest + 3))

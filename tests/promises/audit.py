@@ -114,8 +114,9 @@ class AppendOnly(PromiseCase):
                  "TRUNCATE adit.audit_event", "SELECT * FROM adit.audit_event",
                  "SELECT * FROM adit.audit", "DROP TABLE adit.audit_event",
                  "ALTER TABLE adit.audit_event DISABLE TRIGGER ALL",
-                 "CREATE OR REPLACE FUNCTION adit.record_change() RETURNS trigger LANGUAGE plpgsql"
-                 " AS 'BEGIN RETURN NULL; END'", "DROP FUNCTION adit.record_change() CASCADE",
+                 "CREATE OR REPLACE FUNCTION adit.record_account_created() RETURNS trigger"
+                 " LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+                 "DROP FUNCTION adit.record_account_created() CASCADE",
                  "DROP FUNCTION adit.record_ssh_credential_created() CASCADE",
                  "SELECT adit.make_recorder('ssh_credential')",
                  "SET session_replication_role = replica", "SET ROLE postgres"]

@@ -61,11 +61,10 @@ START_TEST(migrations_are_taken_apart)
                                         "DELETE ", "REVOKE ", "GRANT ",   "SET "};
     int n = 0;
 
-    for (int i = 0; i < migrations_n + 3; i++) {
-        char *text = strdup(i < migrations_n        ? migrations[i].sql
-                            : i == migrations_n     ? migrations_schema_sql
-                            : i == migrations_n + 1 ? migrations_grants_sql
-                                                    : migrations_citus_sql);
+    for (int i = 0; i < migrations_n + 2; i++) {
+        char *text = strdup(i < migrations_n    ? migrations[i].sql
+                            : i == migrations_n ? migrations_grants_sql
+                                                : migrations_citus_sql);
         char *rest = text;
 
         for (const char *one = script_next(&rest); one; one = script_next(&rest)) {
