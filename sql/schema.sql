@@ -1,6 +1,7 @@
 -- The schema of Adit, from top to bottom: people and their keys, what they manage, what else is kept, the
--- record of changes, and the triggers.  "aditctl migrate" applies this file as version 1, the migrations
--- 002_*.sql and later after it, and grants.sql at the end, which says what each role may do.
+-- record of changes, the triggers, and what aditctl writes rows with.  "aditctl migrate" applies this file as
+-- version 1, the migrations 002_*.sql and later after it, and grants.sql at the end, which says what each role
+-- may do.
 --
 -- Every key starts with the account, so no query reaches across accounts.  Identifiers are compared byte
 -- by byte (COLLATE "C"), so assigned ones sort by age.
@@ -134,7 +135,7 @@ CREATE TABLE adit.ssh_credential (
     metadata text NOT NULL DEFAULT '',
     acl text[] NOT NULL DEFAULT '{}',
     public_key text NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT now(),
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     revision bigint NOT NULL DEFAULT adit.new_revision(),
     PRIMARY KEY (account_id, id),
     CONSTRAINT ssh_credential_owner FOREIGN KEY (account_id, owner_id)
@@ -712,16 +713,15 @@ $record$, event,
         EXECUTE format('COMMENT ON FUNCTION adit.record_%s() IS %L', event,
             'Writes the audit event of a change.  If adit.notify is on, also notifies the channel adit_change.  Made by adit.make_recorder().');
     END LOOP;
-    EXECUTE format(
-        'CREATE OR REPLACE TRIGGER record_change AFTER INSERT ON adit.%1$I'
-        ' FOR EACH ROW EXECUTE FUNCTION adit.record_%1$s_created();'
-        'CREATE OR REPLACE TRIGGER record_update AFTER UPDATE ON adit.%1$I'
-        ' FOR EACH ROW EXECUTE FUNCTION adit.record_%1$s_updated();'
-        'CREATE OR REPLACE TRIGGER record_deletion AFTER DELETE ON adit.%1$I'
-        ' FOR EACH ROW EXECUTE FUNCTION adit.record_%1$s_deleted();'
-        'CREATE OR REPLACE TRIGGER record_truncation BEFORE TRUNCATE ON adit.%1$I'
-        ' FOR EACH STATEMENT EXECUTE FUNCTION adit.record_truncation(%2$s)', kind,
-        (SELECT string_agg(quote_literal(s), ', ') FROM unnest(secrets) AS s));
+    EXECUTE format('CREATE OR REPLACE TRIGGER record_change AFTER INSERT ON adit.%1$I'
+                   ' FOR EACH ROW EXECUTE FUNCTION adit.record_%1$s_created()', kind);
+    EXECUTE format('CREATE OR REPLACE TRIGGER record_update AFTER UPDATE ON adit.%1$I'
+                   ' FOR EACH ROW EXECUTE FUNCTION adit.record_%1$s_updated()', kind);
+    EXECUTE format('CREATE OR REPLACE TRIGGER record_deletion AFTER DELETE ON adit.%1$I'
+                   ' FOR EACH ROW EXECUTE FUNCTION adit.record_%1$s_deleted()', kind);
+    EXECUTE format('CREATE OR REPLACE TRIGGER record_truncation BEFORE TRUNCATE ON adit.%1$I'
+                   ' FOR EACH STATEMENT EXECUTE FUNCTION adit.record_truncation(%2$s)', kind,
+                   (SELECT string_agg(quote_literal(s), ', ') FROM unnest(secrets) AS s));
 END
 $make$;
 COMMENT ON FUNCTION adit.make_recorder(text, text[]) IS
@@ -920,3 +920,72 @@ COMMENT ON FUNCTION adit.follow_holder() IS
 CREATE TRIGGER follow_holder AFTER UPDATE ON adit.principal
     FOR EACH ROW WHEN ((OLD.disabled_at IS NULL) <> (NEW.disabled_at IS NULL))
     EXECUTE FUNCTION adit.follow_holder();
+
+-- ---- rows as they were, and as a document wants them ----
+
+-- Whatever the columns of the table are: "aditctl restore" and "aditctl apply" name none.  A row is
+-- {"present": ..., "wanted": ...} with columns as members, the table's key in both: without "present" it is
+-- made, without "wanted" it is deleted.  What "wanted" leaves out stays, or has its default.  A row that is
+-- not as "present" says, as far as that goes, is left alone.
+--
+-- Each statement reads the rows as w: the columns of "wanted" (or of the key), and the row itself as w.row_.
+-- Citus permits no other function there that takes a column of the rows.
+CREATE FUNCTION adit.put_rows(kind text, rows jsonb) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $put$
+DECLARE
+    key CONSTANT text[] := ARRAY(
+        SELECT a.attname FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid
+        WHERE i.indrelid = ('adit.' || kind)::regclass AND i.indisprimary AND a.attnum = ANY (i.indkey));
+    is_it text := (SELECT string_agg(format('t.%1$I = w.%1$I', k), ' AND ') FROM unnest(key) AS k);
+    records CONSTANT jsonb := (SELECT jsonb_agg(coalesce(r -> 'wanted', r -> 'present') || jsonb_build_object('row_', r))
+                               FROM jsonb_array_elements(rows) AS r);
+    names text[];
+    source text;
+    columns text;
+    made text;
+    changed text;
+    n bigint;
+    n_in_all bigint := 0;
+BEGIN
+    SELECT array_agg(a.attname),
+        format('jsonb_to_recordset($1) AS w (%s, row_ jsonb)', string_agg(
+            format('%I %s', a.attname, format_type(a.atttypid, a.atttypmod))
+            || coalesce(' COLLATE ' || nullif(a.attcollation, 0)::regcollation, ''), ', ')),
+        string_agg(format('%I', a.attname), ', '),
+        string_agg(format(CASE WHEN d.oid IS NULL THEN 'w.%1$I' WHEN a.attnotnull THEN 'coalesce(w.%1$I, %2$s)'
+                          ELSE 'CASE WHEN w.row_ -> ''wanted'' ? %1$L THEN w.%1$I ELSE %2$s END' END,
+                          a.attname, pg_get_expr(d.adbin, d.adrelid)), ', '),
+        string_agg(format('%1$I = CASE WHEN w.row_ -> ''wanted'' ? %1$L THEN w.%1$I ELSE t.%1$I END',
+                          a.attname), ', ') FILTER (WHERE a.attname <> ALL (key))
+    INTO names, source, columns, made, changed
+    FROM pg_attribute AS a LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+    WHERE a.attrelid = ('adit.' || kind)::regclass AND a.attnum > 0 AND NOT a.attisdropped;
+    IF EXISTS (SELECT FROM jsonb_array_elements(rows) AS r, jsonb_object_keys(r -> 'present') AS k
+               WHERE k <> ALL (key)) THEN
+        is_it := is_it || ' AND to_jsonb(t) - ARRAY(SELECT c FROM unnest($2) AS c'
+            ' WHERE NOT w.row_ -> ''present'' ? c) = w.row_ -> ''present''';
+    END IF;
+    IF rows @? '$[*] ? (!exists(@.wanted))' THEN
+        EXECUTE format('DELETE FROM adit.%I AS t USING %s WHERE NOT w.row_ ? ''wanted'' AND %s',
+                       kind, source, is_it) USING records, names;
+        GET DIAGNOSTICS n = ROW_COUNT;
+        n_in_all := n;
+    END IF;
+    IF rows @? '$[*] ? (exists(@.present) && exists(@.wanted))' THEN
+        EXECUTE format('UPDATE adit.%I AS t SET %s FROM %s WHERE w.row_ ?& ''{present,wanted}'' AND %s',
+                       kind, changed, source, is_it) USING records, names;
+        GET DIAGNOSTICS n = ROW_COUNT;
+        n_in_all := n_in_all + n;
+    END IF;
+    IF rows @? '$[*] ? (!exists(@.present))' THEN
+        EXECUTE format('INSERT INTO adit.%I (%s) SELECT %s FROM %s WHERE NOT w.row_ ? ''present''',
+                       kind, columns, made, source) USING records;
+        GET DIAGNOSTICS n = ROW_COUNT;
+        n_in_all := n_in_all + n;
+    END IF;
+    RETURN n_in_all;
+END
+$put$;
+COMMENT ON FUNCTION adit.put_rows(text, jsonb) IS
+    'Makes, changes and deletes rows of a table, for aditctl.  Returns the number of rows.';
+REVOKE ALL ON FUNCTION adit.put_rows(text, jsonb) FROM PUBLIC;

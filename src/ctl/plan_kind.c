@@ -228,6 +228,9 @@ static void settle_principal(const struct plan_looking *looking, const struct do
         principal->name = plan_keep(looking->plan, stored->name, ok);
     if (!principal->has_admin)
         principal->is_admin = stored->is_admin;
+    /* It was disabled at another time. */
+    if (principal->is_disabled == stored->is_disabled)
+        principal->has_disabled = false;
 }
 
 /* Compares an item with its row. */

@@ -23,9 +23,11 @@
     " SET LOCAL enable_bitmapscan = on"
 #define SETTINGS_TIMEOUT_MS 4000
 
-/* The row that an event recorded, with the columns of today's table: those that it lacks are NULL,
- * and those that the table has no more are gone. */
-#define ROW_OF(table) "to_jsonb(jsonb_populate_record(NULL::adit." table ", c.before))"
+/* The row that an event recorded, with the columns of today's table: those that it lacks are as
+ * they are now, or NULL, and those that the table has no more are gone. */
+#define ROW_OF(table)                                                                              \
+    "to_jsonb(jsonb_populate_record(jsonb_populate_record(NULL::adit." table ", now.present), "    \
+    "c.before))"
 
 /* Whether an event was made by $6. */
 #define IS_BY(event) CHANGE_IS_BY(event, "$6::text")
@@ -99,8 +101,17 @@ static const struct pg_statement plan_statement = {
               " AND e.resource = c.resource AND e.id >= c.id"
             " GROUP BY c.account_id, c.kind, c.resource"
         "), whole AS MATERIALIZED ("
-            "SELECT c.*, l.by_others, l.keeps_secret, l.gone_disabled_at,"
-              " CASE c.kind"
+            "SELECT c.*, l.by_others, l.keeps_secret, l.gone_disabled_at, now.present,"
+              " CASE WHEN c.before IS NULL THEN NULL ELSE CASE c.kind"
+                " WHEN 'account' THEN " ROW_OF("account")
+                " WHEN 'principal' THEN " ROW_OF("principal")
+                " WHEN 'ssh_credential' THEN " ROW_OF("ssh_credential")
+                " WHEN 'oauth_module' THEN " ROW_OF("oauth_module") " - 'client_secret_sealed'"
+                " ELSE " ROW_OF("mutual_tls_module") " END END AS wanted"
+            " FROM cut AS c"
+            " JOIN later AS l ON l.account_id = c.account_id AND l.kind = c.kind"
+              " AND l.resource = c.resource"
+            " CROSS JOIN LATERAL (SELECT CASE c.kind"
                 " WHEN 'account' THEN"
                   " (SELECT to_jsonb(t) FROM adit.account AS t WHERE t.id = c.resource)"
                 " WHEN 'principal' THEN"
@@ -117,16 +128,7 @@ static const struct pg_statement plan_statement = {
                 " ELSE"
                   " (SELECT to_jsonb(t) FROM adit.mutual_tls_module AS t"
                     " WHERE t.account_id = c.account_id AND t.edge_id = c.resource)"
-              " END AS present,"
-              " CASE WHEN c.before IS NULL THEN NULL ELSE CASE c.kind"
-                " WHEN 'account' THEN " ROW_OF("account")
-                " WHEN 'principal' THEN " ROW_OF("principal")
-                " WHEN 'ssh_credential' THEN " ROW_OF("ssh_credential")
-                " WHEN 'oauth_module' THEN " ROW_OF("oauth_module") " - 'client_secret_sealed'"
-                " ELSE " ROW_OF("mutual_tls_module") " END END AS wanted"
-            " FROM cut AS c"
-            " JOIN later AS l ON l.account_id = c.account_id AND l.kind = c.kind"
-              " AND l.resource = c.resource"
+              " END AS present) AS now"
         "), safe AS MATERIALIZED ("
             "SELECT w.kind, w.account_id, w.resource, w.id, w.present,"
               " CASE WHEN w.since IS NULL THEN w.wanted"
@@ -179,113 +181,28 @@ static const struct pg_statement plan_statement = {
           " w.kind), w.account_id, w.resource",
 };
 
-/* What names a row, of any table. */
-#define IDENTITY(row)                                                                              \
-    "jsonb_build_array(" row " -> 'account_id', " row " -> 'id', " row " -> 'edge_id',"            \
-    " " row " -> 'route_id')"
-
-/* $1 the rows: an array of objects with "present", the row as the plan found it, "wanted", the row
- * as it was, and "gives", whether it gives the credential to somebody who has to be enabled.  A row
- * that is not there, or was not, has no such member. */
-#define ROWS(table)                                                                                \
-    "WITH r AS MATERIALIZED ("                                                                     \
-        "SELECT a.present, a.wanted, a.gives"                                                      \
-        " FROM jsonb_to_recordset($1::text::jsonb)"                                                \
-          " AS a (present jsonb, wanted jsonb, gives boolean)"                                     \
-    "), w AS MATERIALIZED ("                                                                       \
-        "SELECT r.present, r.wanted, r.gives, t.*"                                                 \
-        " FROM r"                                                                                  \
-        " CROSS JOIN LATERAL jsonb_populate_record(NULL::adit." table ", r.wanted) AS t"           \
-        " WHERE r.wanted IS NOT NULL"                                                              \
-    "), "
-
-/* The number of rows, and the first member that a written row does not have as it was: one that a
- * column list below lacks.  NULL: none. */
-#define OUTCOME(n_gone)                                                                            \
-    " SELECT (SELECT count(*) FROM changed) + (SELECT count(*) FROM made)" n_gone ","              \
-      " (SELECT min(n.key)"                                                                        \
-        " FROM (SELECT c.row FROM changed AS c UNION ALL SELECT m.row FROM made AS m) AS t"        \
-        " JOIN w ON " IDENTITY("w.wanted") " = " IDENTITY("t.row")                                 \
-        " CROSS JOIN LATERAL jsonb_each(w.wanted) AS n"                                            \
-        " WHERE n.key <> ALL (" UNSEEN ")"                                                         \
-          " AND n.value IS DISTINCT FROM t.row -> n.key)"
-
-#define AND_GONE " + (SELECT count(*) FROM gone)"
-
-static const struct pg_statement account_statement = {
-    .name = "restore_accounts",
-    .types = PG_BIGINT PG_TEXT,
-    .writes = true,
-    .sql =
-        ROWS("account")
-        "changed AS ("
-            "UPDATE adit.account AS t SET name = w.name, created_at = w.created_at"
-            " FROM w WHERE t.id = w.id AND to_jsonb(t) = w.present"
-            " RETURNING to_jsonb(t) AS row"
-        "), made AS ("
-            "INSERT INTO adit.account AS t (id, name, created_at)"
-            " SELECT w.id, w.name, w.created_at FROM w WHERE w.present IS NULL"
-            " RETURNING to_jsonb(t) AS row"
-        ")"
-        OUTCOME(""),
-};
-
-static const struct pg_statement principal_statement = {
-    .name = "restore_principals",
-    .types = PG_BIGINT PG_TEXT,
-    .writes = true,
-    .sql =
-        ROWS("principal")
-        "changed AS ("
-            "UPDATE adit.principal AS t SET name = w.name, is_admin = w.is_admin,"
-              " created_at = w.created_at, disabled_at = w.disabled_at"
-            " FROM w WHERE t.account_id = w.account_id AND t.id = w.id"
-              " AND to_jsonb(t) = w.present RETURNING to_jsonb(t) AS row"
-        "), made AS ("
-            "INSERT INTO adit.principal AS t"
-              " (account_id, id, kind, name, is_admin, created_at, disabled_at)"
-            " SELECT w.account_id, w.id, w.kind, w.name, w.is_admin, w.created_at, w.disabled_at"
-            " FROM w WHERE w.present IS NULL RETURNING to_jsonb(t) AS row"
-        ")"
-        OUTCOME(""),
-};
-
-#define CREDENTIAL_COLUMNS(of)                                                                     \
-    of "owner_id, " of "key_type, " of "fingerprint, " of "description, " of "metadata, "          \
-    of "acl, " of "public_key, " of "created_at"
-
-#define OWNER_IS_DISABLED                                                                          \
-    "(w.gives AND EXISTS (SELECT FROM adit.principal AS p"                                         \
-      " WHERE p.account_id = w.account_id AND p.id = w.owner_id AND NOT (" SQL_MAY_OWN("p") ")))"
-
-static const struct pg_statement ssh_credential_statement = {
-    .name = "restore_ssh_credentials",
-    .types = PG_BIGINT PG_TEXT,
+/* $1 the table; $2 the rows, as add_restored() writes them; $3 the secret's key and $4 the sealed
+ * secret, or NULL: keep those of the row.  Only oauth_module has a secret. */
+static const struct pg_statement put_statement = {
+    .name = "restore_put",
+    .types = PG_BIGINT,
     .writes = true,
     KEY_LIMITS,
     .sql =
-        ROWS("ssh_credential")
-        "gone AS ("
-            "DELETE FROM adit.ssh_credential AS t USING r"
-            " WHERE r.wanted IS NULL AND t.account_id = r.present ->> 'account_id' COLLATE \"C\""
-              " AND t.id = r.present ->> 'id' COLLATE \"C\" AND to_jsonb(t) = r.present"
-            " RETURNING t.id"
-        "), changed AS ("
-            "UPDATE adit.ssh_credential AS t"
-            " SET (" CREDENTIAL_COLUMNS("") ") = ROW(" CREDENTIAL_COLUMNS("w.") ")"
-            " FROM w WHERE t.account_id = w.account_id AND t.id = w.id"
-              " AND to_jsonb(t) = w.present AND NOT " OWNER_IS_DISABLED
-            " RETURNING to_jsonb(t) AS row"
-        "), made AS ("
-            "INSERT INTO adit.ssh_credential AS t (account_id, id, " CREDENTIAL_COLUMNS("") ")"
-            " SELECT w.account_id, w.id, " CREDENTIAL_COLUMNS("w.")
-            " FROM w WHERE w.present IS NULL AND NOT " OWNER_IS_DISABLED
-            " RETURNING to_jsonb(t) AS row"
-        ")"
-        OUTCOME(AND_GONE),
+        "SELECT adit.put_rows($1::text,"
+          " (SELECT jsonb_agg(CASE WHEN r.wanted IS NULL THEN r.row"
+            " ELSE jsonb_set(r.row, '{wanted}', r.wanted - " UNSEEN
+              " || CASE WHEN $1::text <> 'oauth_module' THEN '{}'"
+                " WHEN r.wanted ->> 'client_id' IS NULL"
+                " THEN '{\"client_secret_key_id\": null, \"client_secret_sealed\": null}'"
+                " WHEN $3::text IS NULL THEN '{}'"
+                " ELSE jsonb_build_object('client_secret_key_id', $3::text,"
+                  " 'client_secret_sealed', $4::bytea) END) END)"
+          " FROM (SELECT a.row, a.row -> 'wanted' AS wanted"
+            " FROM jsonb_array_elements($2::text::jsonb) AS a (row)) AS r))",
 };
 
-/* $1 the rows, as ROWS() reads them.  A foreign key's check passes if the owner has been disabled
+/* $1 the rows, as add_restored() writes them.  A foreign key's check passes if the owner has been disabled
  * since its statement; this waits for whoever does, and sees it. */
 static const struct pg_statement hold_owners_statement = {
     .name = "restore_hold_owners",
@@ -301,85 +218,7 @@ static const struct pg_statement hold_owners_statement = {
         ") SELECT min(p.id) FROM held AS p WHERE NOT (" SQL_MAY_OWN("p") ")",
 };
 
-#define OAUTH_COLUMNS(of)                                                                          \
-    of "enabled, " of "provider, " of "client_id, " of "scopes, " of "email_addresses, "           \
-    of "email_domains, " of "teams, " of "organizations, " of "options_passthrough, "              \
-    of "cookie_prefix, " of "inactivity_timeout, " of "maximum_duration, " of "auth_check_interval"
-
-/* $2 the secret's key and $3 the sealed secret, or NULL: keep those of the row. */
-static const struct pg_statement oauth_module_statement = {
-    .name = "restore_oauth_modules",
-    .types = PG_BIGINT PG_TEXT,
-    .writes = true,
-    .sql =
-        ROWS("oauth_module")
-        "gone AS ("
-            "DELETE FROM adit.oauth_module AS t USING r"
-            " WHERE r.wanted IS NULL AND t.account_id = r.present ->> 'account_id' COLLATE \"C\""
-              " AND t.edge_id = r.present ->> 'edge_id' COLLATE \"C\""
-              " AND t.route_id = r.present ->> 'route_id' COLLATE \"C\""
-              " AND to_jsonb(t) - 'client_secret_sealed' = r.present"
-            " RETURNING t.edge_id"
-        "), changed AS ("
-            "UPDATE adit.oauth_module AS t"
-            " SET (" OAUTH_COLUMNS("") ", client_secret_key_id, client_secret_sealed)"
-              " = ROW(" OAUTH_COLUMNS("w.") ","
-                " CASE WHEN w.client_id IS NOT NULL THEN coalesce($2::text, t.client_secret_key_id)"
-                " END,"
-                " CASE WHEN w.client_id IS NOT NULL THEN coalesce($3::bytea, t.client_secret_sealed)"
-                " END)"
-            " FROM w WHERE t.account_id = w.account_id AND t.edge_id = w.edge_id"
-              " AND t.route_id = w.route_id AND to_jsonb(t) - 'client_secret_sealed' = w.present"
-            " RETURNING to_jsonb(t) AS row"
-        "), made AS ("
-            "INSERT INTO adit.oauth_module AS t (account_id, edge_id, route_id, " OAUTH_COLUMNS("") ","
-              " client_secret_key_id, client_secret_sealed)"
-            " SELECT w.account_id, w.edge_id, w.route_id, " OAUTH_COLUMNS("w.") ","
-              " $2::text, $3::bytea"
-            " FROM w WHERE w.present IS NULL RETURNING to_jsonb(t) AS row"
-        ")"
-        OUTCOME(AND_GONE),
-};
-
-static const struct pg_statement mutual_tls_module_statement = {
-    .name = "restore_mutual_tls_modules",
-    .types = PG_BIGINT PG_TEXT,
-    .writes = true,
-    .sql =
-        ROWS("mutual_tls_module")
-        "gone AS ("
-            "DELETE FROM adit.mutual_tls_module AS t USING r"
-            " WHERE r.wanted IS NULL AND t.account_id = r.present ->> 'account_id' COLLATE \"C\""
-              " AND t.edge_id = r.present ->> 'edge_id' COLLATE \"C\" AND to_jsonb(t) = r.present"
-            " RETURNING t.edge_id"
-        "), changed AS ("
-            "UPDATE adit.mutual_tls_module AS t"
-            " SET enabled = w.enabled, certificate_authority_ids = w.certificate_authority_ids"
-            " FROM w WHERE t.account_id = w.account_id AND t.edge_id = w.edge_id"
-              " AND to_jsonb(t) = w.present RETURNING to_jsonb(t) AS row"
-        "), made AS ("
-            "INSERT INTO adit.mutual_tls_module AS t"
-              " (account_id, edge_id, enabled, certificate_authority_ids)"
-            " SELECT w.account_id, w.edge_id, w.enabled, w.certificate_authority_ids"
-            " FROM w WHERE w.present IS NULL RETURNING to_jsonb(t) AS row"
-        ")"
-        OUTCOME(AND_GONE),
-};
-
 /* clang-format on */
-
-static const struct {
-    const char *kind;
-    const struct pg_statement *statement;
-} statements[] = {
-    {"account", &account_statement},
-    {"principal", &principal_statement},
-    {"ssh_credential", &ssh_credential_statement},
-    {"oauth_module", &oauth_module_statement},
-    {"mutual_tls_module", &mutual_tls_module_statement},
-};
-
-#define N_STATEMENTS (sizeof statements / sizeof statements[0])
 
 bool restore_plan(struct pg *pg, const struct restore_order *order, struct pg_result **result,
                   struct error *err)
@@ -407,7 +246,7 @@ bool restore_begin(struct pg *pg, struct error *err)
     return pg_begin(pg, BEGIN_SQL, err);
 }
 
-/* Appends a row of the plan as ROWS() reads it. */
+/* Appends a row of the plan for adit.put_rows() and hold_owners_statement. */
 static void add_restored(struct buf *rows, const struct pg_result *plan, int row)
 {
     struct text present = pg_text(plan, row, RESTORE_CURRENT);
@@ -426,51 +265,33 @@ static void add_restored(struct buf *rows, const struct pg_result *plan, int row
     buf_puts(rows, "}");
 }
 
-static const struct pg_statement *find_statement(struct text kind)
-{
-    for (size_t i = 0; i < N_STATEMENTS; i++) {
-        if (text_eq(kind, text_of(statements[i].kind)))
-            return statements[i].statement;
-    }
-    return NULL;
-}
-
 bool restore_rows(struct pg *pg, const struct pg_result *plan, const struct restore_batch *batch,
                   const struct restore_secret *secret, bool *done, struct error *err)
 {
-    const struct pg_statement *statement =
-        find_statement(pg_text(plan, batch->rows[0], RESTORE_KIND));
     struct pg_params params = {.n = 0};
     struct buf rows = {0};
     struct pg_result *result = NULL;
-    struct text lost;
     bool ok;
 
-    if (!statement)
-        return error_cause(err, ERR_INTERNAL, "no statement restores this");
     for (int i = 0; i < batch->n; i++)
         add_restored(&rows, plan, batch->rows[i]);
     buf_puts(&rows, "]");
+    pg_add_text(&params, pg_text(plan, batch->rows[0], RESTORE_KIND));
     pg_add_text(&params, buf_text(&rows));
-    if (statement == &oauth_module_statement && secret) {
+    if (secret) {
         pg_add_text(&params, secret->key_id);
         pg_add_bytes(&params, secret->sealed, secret->len);
-    } else if (statement == &oauth_module_statement) {
+    } else {
         pg_add_null(&params);
         pg_add_null(&params);
     }
     ok = rows.failed ? error_set(err, ERR_OUT_OF_MEMORY)
-                     : pg_run(pg, statement, &params, &result, err);
+                     : pg_run(pg, &put_statement, &params, &result, err);
     buf_free(&rows);
-    if (!ok)
-        return false;
-    *done = pg_int(result, 0, 0) == batch->n;
-    lost = pg_text(result, 0, 1);
-    if (lost.s)
-        error_cause(err, ERR_INTERNAL, "this version of aditctl does not restore its member %.80s",
-                    lost.s);
+    if (ok)
+        *done = pg_int(result, 0, 0) == batch->n;
     pg_result_free(result);
-    return !lost.s;
+    return ok;
 }
 
 bool restore_hold_owners(struct pg *pg, const struct pg_result *plan,
@@ -484,7 +305,7 @@ bool restore_hold_owners(struct pg *pg, const struct pg_result *plan,
 
     disabled[0] = '\0';
     if (batch->n == 0 ||
-        find_statement(pg_text(plan, batch->rows[0], RESTORE_KIND)) != &ssh_credential_statement)
+        !text_eq(pg_text(plan, batch->rows[0], RESTORE_KIND), text_of("ssh_credential")))
         return true;
     for (int i = 0; i < batch->n; i++) {
         if (pg_bool(plan, batch->rows[i], RESTORE_GIVES))

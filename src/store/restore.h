@@ -80,10 +80,9 @@ struct restore_batch {
 MUST_CHECK bool restore_batch_add(struct restore_batch *batch, const struct pg_result *plan,
                                   int row);
 
-/* Makes the rows of a batch, of which there is one, as they were, if they are as the plan says, and
- * nobody was disabled meanwhile who gets one.  secret is for the only row of the batch, or NULL:
- * keep that of each row.  Sets *done to whether it did so for all.  Fails if a row then lacks a
- * member that it had.  Without *done, or after a failure, the caller rolls back. */
+/* Makes the rows of a batch, of which there is one, as they were, if they are as the plan says.
+ * secret is for the only row of the batch, or NULL: keep that of each row.  Sets *done to whether
+ * it did so for all.  Without *done, or after a failure, the caller rolls back. */
 MUST_CHECK bool restore_rows(struct pg *pg, const struct pg_result *plan,
                              const struct restore_batch *batch, const struct restore_secret *secret,
                              bool *done, struct error *err);

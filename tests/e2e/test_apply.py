@@ -1274,17 +1274,17 @@ class Concurrency(ApplyCase):
         self.assertEqual(holder.stdout.readline(), "held\n")
         return holder
 
-    def start(self, statement="UPDATE adit.ssh_credential"):
+    def start(self):
         """Starts apply, and waits until its statement waits for that row."""
         process = subprocess.Popen([self.stack.env["ADITCTL"], "-c", self.stack.conf_path, "apply",
                                     self.file], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, env=stack.CLEAN_ENV)
-        until(lambda: self.waiting(statement) != "0", "apply waits for the row")
+        until(lambda: self.waiting() != "0", "apply waits for the row")
         return process
 
-    def waiting(self, statement="UPDATE adit.ssh_credential"):
+    def waiting(self):
         return self.stack.psql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                               " AND query ~ '%s'" % statement)
+                               " AND query ~ 'adit.put_rows'")
 
     def end(self, holder, sql):
         holder.stdin.write(sql + ";\n")
@@ -1303,7 +1303,7 @@ class Concurrency(ApplyCase):
         holder = self.hold()
         process = self.start()
         self.stack.psql("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
-                        " WHERE wait_event_type = 'Lock' AND query ~ 'UPDATE adit.ssh_credential'")
+                        " WHERE wait_event_type = 'Lock' AND query ~ 'adit.put_rows'")
         _, said = process.communicate()
         self.end(holder, "ROLLBACK")
         self.assertEqual(process.returncode, 1, said)
@@ -1562,7 +1562,7 @@ class Concurrency(ApplyCase):
         self.beat("40001", 1)
         holder = self.hold("INSERT INTO adit.mutual_tls_module (account_id, edge_id, enabled)"
                            " VALUES ('%s', 'made', true) RETURNING 'held'" % self.account.id)
-        process = self.start("INSERT INTO adit.mutual_tls_module")
+        process = self.start()
         self.ctl("bot", "disable", self.account.bot.id)
         self.end(holder, "ROLLBACK")
         _, said = process.communicate()
