@@ -152,6 +152,7 @@ port_answers() {
 # --- the keeper -----------------------------------------------------------------------------------
 
 take_lock() {
+    private_file "$state/lock"
     exec 9>>"$state/lock"
     # Wait 1 s: others may hold the lock for a moment to check it.
     flock -w 1 9 || die "already running with the state folder $state"
@@ -164,6 +165,7 @@ take_lock() {
 # would find nothing to stop, and the programs would run afterwards.  Whatever prepares a start runs
 # with "8>&-": a service of a new package must not keep the lock.
 take_turn() {
+    private_file "$state/turn"
     exec 8>>"$state/turn"
     flock -n 8 && return 0
     say "waiting for another tools/$tool that starts or stops with the state folder $state"

@@ -187,6 +187,12 @@ sudo_ready() {
     fi
 }
 
+# private_file FILE: makes a file for a lock.  Whoever may read a file can lock it, so only its owner
+# may.
+private_file() {
+    (umask 077 && : >>"$1") && chmod 0600 "$1"
+}
+
 # build_tree DIR LOG [CONFIGURE-OPTION...]: builds the programs in DIR.  Without options, it keeps
 # the configuration of DIR if there is one.
 build_tree() {
@@ -194,6 +200,7 @@ build_tree() {
     shift 2
     mkdir -p "$dir" "$root/build" || die "cannot create $dir"
     # If two scripts start at once, they build one after the other.
+    private_file "$root/build/.lock"
     exec 8>"$root/build/.lock"
     flock 8
     if [ ! -e "$root/configure" ]; then
@@ -231,6 +238,7 @@ npm_install() {
     npm_folder=$root/build/npm/${1//\//-}
     mkdir -p "$npm_folder" || die "cannot create $npm_folder"
     # If two scripts start at once, they install one after the other.
+    private_file "$npm_folder/.lock"
     exec 9>"$npm_folder/.lock"
     flock 9
     if ! cmp -s "$from/package-lock.json" "$npm_folder/.installed"; then

@@ -185,7 +185,7 @@ static bool run_gateway(struct gateway *gateway)
 
 int main(int argc, char **argv)
 {
-    static struct gateway gateway = {.epoll = -1, .state = {.folder = -1}};
+    static struct gateway gateway = {.epoll = -1, .state = {.folder = -1, .lock = -1}};
     const char *conf_path = NULL;
     int status = standard_fill() ? read_options(argc, argv, &conf_path) : EXIT_FAILURE;
 

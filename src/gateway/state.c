@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/number.h"
+#include "gateway/folder_lock.h"
 
 #define HEAD "adit-session 1"
 
@@ -38,6 +38,7 @@ bool state_open(struct state *state, const char *path, const char **what)
     struct stat status;
 
     state->folder = -1;
+    state->lock = -1;
     *what = "/proc/sys/kernel/random/boot_id cannot be read";
     if (!proc_boot_id(state->boot_id))
         return false;
@@ -53,15 +54,19 @@ bool state_open(struct state *state, const char *path, const char **what)
     errno = EACCES;
     if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         return false;
-    /* For as long as the descriptor is open. */
-    *what = "another adit-gateway uses the folder";
-    return flock(state->folder, LOCK_EX | LOCK_NB) == 0;
+    state->lock = folder_lock(state->folder);
+    *what = errno == EWOULDBLOCK ? "another adit-gateway uses the folder"
+                                 : "cannot lock the file .lock in the folder";
+    return state->lock >= 0;
 }
 
 void state_close(struct state *state)
 {
+    if (state->lock >= 0)
+        close(state->lock);
     if (state->folder >= 0)
         close(state->folder);
+    state->lock = -1;
     state->folder = -1;
 }
 

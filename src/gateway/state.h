@@ -9,6 +9,7 @@
 
 struct state {
     int folder; /* its descriptor */
+    int lock;   /* keeps other daemons out of it while this descriptor is open */
     char boot_id[PROC_BOOT_ID_SIZE];
 };
 

@@ -5,9 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "gateway/folder_lock.h"
 
 /* Closes a descriptor and keeps errno. */
 static void close_quietly(int fd)
@@ -67,12 +68,14 @@ static int make_folder(const char *folder)
 
 int whole_file_lock(const char *folder)
 {
-    int fd = make_folder(folder);
+    int folder_fd = make_folder(folder);
+    int fd;
 
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
-        return fd;
-    close_quietly(fd);
-    return -1;
+    if (folder_fd < 0)
+        return -1;
+    fd = folder_lock(folder_fd);
+    close_quietly(folder_fd);
+    return fd;
 }
 
 static bool replace_whole(const char *folder, const char *name, struct text content, bool is_forced)

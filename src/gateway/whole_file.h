@@ -23,9 +23,7 @@ MUST_CHECK bool whole_file_put(const char *folder, const char *name, struct text
  * disk, and so waits for no disk. */
 MUST_CHECK bool whole_file_show(const char *folder, const char *name, struct text content);
 
-/* Locks the folder against other processes that do the same.  Creates it as whole_file_put() does.
- * Returns a descriptor, which holds the lock until it is closed, or -1 with errno set: EWOULDBLOCK
- * if another process has the lock. */
+/* Locks the folder as folder_lock() does.  Creates it as whole_file_put() does. */
 MUST_CHECK int whole_file_lock(const char *folder);
 
 /* Reads at most `most` bytes of a file into *out.  Returns false, with errno set, if it cannot be

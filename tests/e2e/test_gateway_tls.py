@@ -633,6 +633,37 @@ class Faults(TlsCase):
         self.store("moving", MODULES["one"])
         until(self.edges.is_settled, "all servers obey")
 
+    def lock_as_nobody(self, path):
+        """Another user locks a path for as long as the test lasts.  Returns whether it can."""
+        process = subprocess.Popen(
+            ["flock", "--exclusive", "--nonblock", "--no-fork", path, "cat"], text=True, cwd="/",
+            user=65534, group=65534, extra_groups=[], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.stdout.close)
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write("locked\n")
+            process.stdin.flush()
+        self.addCleanup(process.stdin.close)
+        return process.stdout.readline() == "locked\n"
+
+    @unittest.skipIf(os.getuid() != 0, "only root can act for another user")
+    def test_others_lock_what_they_can(self):
+        """A restarted daemon takes up its sessions and writes the edges."""
+        os.chmod(self.edges.folder, 0o755)
+        os.chmod(self.edges.path("sessions"), 0o755)
+        self.edges.stop_daemon()
+        folders = [self.edges.path(name) for name in ("output", "sessions")]
+        locked = {path for path in folders if self.lock_as_nobody(path)}
+        self.assertEqual(locked, set(folders))
+        for path in [os.path.join(folder, name) for folder in folders for name in os.listdir(folder)]:
+            self.assertEqual(self.lock_as_nobody(path), os.path.basename(path)[0] != ".", path)
+        self.edges.start_daemon()
+        self.store("moving", MODULES["two"])
+        until(lambda: self.passes("nginx", "moving", "other"), "the change")
+        self.store("moving", MODULES["one"])
+        until(self.edges.is_settled, "all servers obey")
+
     def test_a_file_in_the_way(self):
         """What somebody left under the name of a new file."""
         os.symlink("/nonexistent", self.edges.path("output", ".new"))

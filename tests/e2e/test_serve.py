@@ -404,6 +404,8 @@ class State(unittest.TestCase):
                     self.assertIsNone(process.poll())
                 self.assertEqual((process.stdout.read(), process.wait()), (
                     "%s: not running with the state folder %s\n" % (tool, self.state), 0))
+                # Other users could lock a file that they may read.
+                self.assertEqual(os.stat(folder + "/turn").st_mode & 0o7777, 0o600)
 
     def test_two_starts_and_a_stop_at_once(self):
         os.chmod(self.folder, 0o711)

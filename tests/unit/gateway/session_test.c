@@ -23,7 +23,7 @@
 #define ACCOUNT "ac_000000000000000000000000001"
 #define FINGERPRINT "SHA256:0123456789012345678901234567890123456789012"
 
-static const struct state no_files = {.folder = -1};
+static const struct state no_files = {.folder = -1, .lock = -1};
 static const struct log quiet = {.level = LOG_LEVEL_ERROR, .target = LOG_TARGET_STDERR};
 
 static char folder[64];
@@ -488,7 +488,7 @@ START_TEST(a_file_that_cannot_be_written_is_not_there)
 {
     struct sessions sessions = {0};
     struct session *session = add_session(&sessions, getpid());
-    struct state broken = {.folder = open("/proc/self", O_RDONLY | O_DIRECTORY)};
+    struct state broken = {.folder = open("/proc/self", O_RDONLY | O_DIRECTORY), .lock = -1};
 
     ck_assert(!state_write(&broken, session));
     ck_assert_int_ne(errno, 0);
