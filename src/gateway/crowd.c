@@ -95,12 +95,14 @@ struct crowd_amounts {
 
 /* Returns whether there is room for more of an owner's, if there may be so much of all accounts and
  * so much of one.  The account may have half of what the other accounts leave, and the owner half
- * of what the account's other owners leave of that, however little it is. */
+ * of what the account's other owners leave of that, however little it is.  Both halves are rounded
+ * up: half of the only session is one session. */
 static bool leaves_room(size_t most, size_t most_of_account, const struct crowd_amounts *amounts,
                         size_t more)
 {
     const size_t others = amounts->all - amounts->of_account;
-    const size_t left = others < most ? (most - others) / 2 : 0;
+    const size_t unused = others < most ? most - others : 0;
+    const size_t left = unused / 2 + unused % 2;
 
     return amounts->of_account + amounts->own + more <=
            (left < most_of_account ? left : most_of_account);

@@ -247,6 +247,25 @@ START_TEST(sessions_of_the_machine_are_shared)
 }
 END_TEST
 
+/* Half of an odd number is rounded up, and nobody passes beyond the last place. */
+START_TEST(the_last_place_is_taken)
+{
+    for (conf.sessions = 1; conf.sessions <= 9; conf.sessions++) {
+        static const char accounts[] = "abcdefghi";
+        int n = 0;
+
+        for (const char *at = accounts; *at; at++) {
+            const char account_id[] = {*at, '\0'};
+
+            while (admit(account_id, "1", account_id, 1) != ' ')
+                n++;
+        }
+        ck_assert_int_eq(n, conf.sessions);
+        sessions_free(&sessions);
+    }
+}
+END_TEST
+
 /* Neither takes all descriptors. */
 START_TEST(descriptors_are_shared)
 {
@@ -296,6 +315,7 @@ Suite *gateway_crowd_suite(void)
     tcase_add_test(tests, owners_share_what_other_accounts_leave);
     tcase_add_test(tests, rules_of_all_accounts_are_long);
     tcase_add_test(tests, sessions_of_the_machine_are_shared);
+    tcase_add_test(tests, the_last_place_is_taken);
     tcase_add_test(tests, descriptors_are_shared);
     tcase_add_test(tests, lists_grow);
     suite_add_tcase(suite, tests);
