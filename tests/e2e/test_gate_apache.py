@@ -8,7 +8,7 @@ class Apache(gate_cases.Passing, gate_attacks.Attacks, gate_faults.Lasting, gate
     front = "apache"
 
 
-class AmongOthers(gate_cases.LargeHeaders, gate_cases.GateCase):
+class AmongOthers(gate_cases.LargeHeaders, gate_cases.Malformed, gate_cases.GateCase):
     """What the server's configuration may say for all sites."""
 
     front = "apache"
@@ -26,12 +26,8 @@ class AmongOthers(gate_cases.LargeHeaders, gate_cases.GateCase):
             Satisfy any
         </Location>
         LimitRequestFieldSize 16000
-        ErrorDocument 400 /error
-        ErrorDocument 401 /error
-        ErrorDocument 403 /error
-        ErrorDocument 404 /error
-        ErrorDocument 500 /error
-        ErrorDocument 503 /error"""
+        """ + "\n".join("ErrorDocument %d /error" % status for status in (
+            400, 401, 403, 404, 405, 408, 413, 414, 417, 421, 431, 500, 501, 503, 505))
 
     def test_no_page_of_the_application_for_refusals(self):
         """Apache would ask for it with GET, without a question to the gate."""

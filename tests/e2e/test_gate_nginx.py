@@ -108,7 +108,7 @@ class Nginx(gate_cases.Passing, gate_attacks.Attacks, gate_faults.Lasting, gate_
         self.assertEqual(found, {b"HTTP/1.1 403", b"HTTP/1.1 503"})
 
 
-class AmongOthers(gate_cases.LargeHeaders, gate_cases.GateCase):
+class AmongOthers(gate_cases.LargeHeaders, gate_cases.Malformed, gate_cases.GateCase):
     """What the server's configuration may say for all sites."""
 
     front = "nginx"
@@ -128,7 +128,7 @@ class AmongOthers(gate_cases.LargeHeaders, gate_cases.GateCase):
         underscores_in_headers on;
         ignore_invalid_headers off;
         large_client_header_buffers 4 32k;
-        error_page 400 401 403 404 /error;
+        error_page 400 401 403 404 405 413 414 494 501 505 =200 /error;
         error_page 500 502 503 504 =200 /error;
         recursive_error_pages on;
         satisfy any;

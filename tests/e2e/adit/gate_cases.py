@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Who passes a route with an OAuth module, behind every web server."""
+import contextlib
 import copy
 import json
 import re
+import socket
 import urllib.parse
 import urllib.request
 
 from adit import metrics, recipe, stack
 from adit.case import Case
-from adit.gate import ELSEWHERE, ROUTES, Gate
+from adit.gate import ELSEWHERE, HOST, ROUTES, Gate
 
 START = 1_800_000_000  # a time at which a test's clock stands
 
@@ -484,6 +486,56 @@ class Passing:
         self.gate.delete(ELSEWHERE)
         self.passes(self.gate.browser(ELSEWHERE).ask())
         self.is_sent_to_provider(self.gate.browser().ask())
+
+
+# Requests that a web server may refuse by itself, most of them before it knows the place that they are
+# for: the line, and headers behind the cookie.
+MALFORMED = {name: (line, lines) for name, line, lines in (
+    ("malformed header", b"POST /page HTTP/1.1", b"X : y\r\n"),
+    ("no header", b"POST /page HTTP/1.1", b"what\r\n"),
+    ("large header", b"POST /page HTTP/1.1", b"X: " + 70000 * b"x" + b"\r\n"),
+    ("two hosts", b"POST /page HTTP/1.1", b"Host: two.test\r\n"),
+    ("bad length", b"POST /page HTTP/1.1", b"Content-Length: -1\r\n"),
+    ("two lengths", b"POST /page HTTP/1.1", b"Content-Length: 1\r\nContent-Length: 2\r\n"),
+    ("coding", b"POST /page HTTP/1.1", b"Transfer-Encoding: gzip\r\n"),
+    ("expectation", b"POST /page HTTP/1.1", b"Expect: all\r\n"),
+    ("encoded slash", b"POST /a%2fb HTTP/1.1", b""),
+    ("zero", b"POST /%00 HTTP/1.1", b""),
+    ("bad escape", b"POST /%zz HTTP/1.1", b""),
+    ("too far up", b"POST /../.. HTTP/1.1", b""),
+    ("trace", b"TRACE /page HTTP/1.1", b""),
+    ("method", b"PO(ST /page HTTP/1.1", b""),
+    ("tunnel", b"CONNECT one.test:80 HTTP/1.1", b""),
+    ("version", b"POST /page HTTP/7.1", b""),
+    ("long path", b"POST /" + 70000 * b"x" + b" HTTP/1.1", b""),
+    # The last one, since it may end the session.
+    ("large form", b"POST /_adit/logout HTTP/1.1", b"Content-Length: 70000\r\n\r\n" + 70000 * b"x"))}
+
+
+class Malformed:
+    """Mixed into the cases of web servers whose configuration has an error page for all sites."""
+
+    def test_no_page_of_the_application_for_malformed_requests(self):
+        """The web server would ask for it with GET, and a signed-in visitor passes."""
+        self.gate.module()
+        head = "Host: %s\r\nConnection: close\r\nCookie: %s=%s\r\n" % (
+            HOST, *self.signed_in("alice").session())
+        self.assertIn(b'"/page"', self.say(b"POST /page HTTP/1.1\r\n" + head.encode() + b"\r\n"))
+        for name, (line, lines) in MALFORMED.items():
+            with self.subTest(name):
+                # The application answers with the path that it was asked for.
+                answer = self.say(line + b"\r\n" + head.encode() + lines + b"\r\n")
+                self.assertNotIn(b'"/error"', answer)
+
+    def say(self, request):
+        """Sends a request.  Returns what comes until the server ends the connection."""
+        answer = b""
+        with contextlib.suppress(ConnectionError), socket.create_connection(
+                ("127.0.0.1", self.gate.port), timeout=60) as sock:
+            sock.sendall(request)
+            while part := sock.recv(65536):
+                answer += part
+        return answer
 
 
 class LargeHeaders:
