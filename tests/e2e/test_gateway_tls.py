@@ -44,12 +44,17 @@ TRUSTED = {"one": {"ca-1"}, "two": {"ca-2"}, "both": {"ca-1", "ca-2"}, "half": {
 SERVERS = ("nginx", "nginx stream", "Apache", "HAProxy")
 
 # Requests of visitors who have no certificate.
-REFUSED = {name: b"GET / HTTP/1.1\r\nConnection: close\r\n" + lines + b"\r\n" for name, lines in (
-    ("no certificate", b"Host: one.test\r\n"), ("no host", b""),
-    ("two hosts", b"Host: one.test\r\nHost: two.test\r\n"),
-    ("large header", b"Host: one.test\r\nX: " + 40000 * b"x" + b"\r\n"),
-    ("malformed header", b"Host: one.test\r\nX : y\r\n"),
-    ("expectation", b"Host: one.test\r\nExpect: all\r\n"))}
+REFUSED = {name: line + b" HTTP/1.1\r\nConnection: close\r\n" + lines + b"\r\n"
+           for name, line, lines in (
+    ("no certificate", b"GET /", b"Host: one.test\r\n"), ("no host", b"GET /", b""),
+    ("two hosts", b"GET /", b"Host: one.test\r\nHost: two.test\r\n"),
+    ("large header", b"GET /", b"Host: one.test\r\nX: " + 40000 * b"x" + b"\r\n"),
+    ("malformed header", b"GET /", b"Host: one.test\r\nX : y\r\n"),
+    ("expectation", b"GET /", b"Host: one.test\r\nExpect: all\r\n"),
+    ("coding", b"POST /", b"Host: one.test\r\nTransfer-Encoding: gzip\r\n"),
+    ("trace", b"TRACE /", b"Host: one.test\r\n"),
+    ("zero", b"GET /%00", b"Host: one.test\r\n"),
+    ("long path", b"GET /" + 40000 * b"x", b"Host: one.test\r\n"))}
 
 # Hosts in place of one.test, and headers that ask for another protocol.
 HOSTS = ("one.test,two.test", "two.test,one.test", "two.test, one.test", "one.test:,two.test",

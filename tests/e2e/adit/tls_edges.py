@@ -29,11 +29,12 @@ FOR_ALL_SITES = {
                    "{{ return 200 site; }} ssl_client_certificate {made}/site-ca.crt; "
                    "ssl_verify_client optional; ssl_certificate {made}/site.pem; "
                    "ssl_certificate_key {made}/site.pem; }}",
-                   "error_page 400 421 494 495 496 497 =200 /page;",
+                   "error_page 400 404 405 413 414 421 494 495 496 497 501 505 =200 /page;",
                    "proxy_cache_path {made}/cache keys_zone=site:1m;", "proxy_cache site;",
                    "proxy_cache_key $scheme$request_uri;", "proxy_cache_valid 10m;"),
     "Apache": ("SSLCACertificatePath {made}/hashed", *(
-        "ErrorDocument %d /page" % status for status in (400, 403, 417, 421))),
+        "ErrorDocument %d /page" % status for status in (
+            400, 403, 404, 405, 413, 414, 417, 421, 501))),
 }
 
 
