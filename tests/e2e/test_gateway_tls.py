@@ -641,16 +641,15 @@ class Faults(TlsCase):
     def lock_as_nobody(self, path):
         """Another user locks a path for as long as the test lasts.  Returns whether it can."""
         process = subprocess.Popen(
-            ["flock", "--exclusive", "--nonblock", "--no-fork", path, "cat"], text=True, cwd="/",
+            ["flock", "--exclusive", "--nonblock", "--no-fork", path, "cat"], bufsize=0, cwd="/",
             user=65534, group=65534, extra_groups=[], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.addCleanup(process.wait)
         self.addCleanup(process.stdout.close)
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.write("locked\n")
-            process.stdin.flush()
         self.addCleanup(process.stdin.close)
-        return process.stdout.readline() == "locked\n"
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(b"locked\n")
+        return process.stdout.readline() == b"locked\n"
 
     @unittest.skipIf(os.getuid() != 0, "only root can act for another user")
     def test_others_lock_what_they_can(self):
