@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of settings, the check of each value, and the sample file. */
+/* The table of settings, and the check of each value. */
 #include "conf/conf.h"
 
 #include <stdint.h>
@@ -20,6 +20,8 @@
 #include "http/cors.h"
 #include "http/names.h"
 #include "pg/pg.h"
+
+#define NO_MEMORY "cannot be stored: out of memory"
 
 static const char *check_name(struct conf *conf, char *value)
 {
@@ -44,10 +46,14 @@ static const char *check_providers(struct conf *conf, char *value)
 {
     static const char wanted[] = "must be eight different names of lowercase letters, digits and "
                                  "'_', separated by spaces";
-    char *rest = value;
+    char *rest = strdup(value);
     char *word;
     size_t n = 0;
 
+    free(conf->provider_words);
+    conf->provider_words = rest;
+    if (!rest)
+        return NO_MEMORY;
     while ((word = strsep(&rest, " \t")) != NULL) {
         if (!*word)
             continue;
@@ -354,115 +360,120 @@ static const char *check_optional_path(struct conf *conf, char *value)
     return value[0] ? check_absolute_path(conf, value) : NULL;
 }
 
-#define NO_PLACE SIZE_MAX
 #define AT(member) offsetof(struct conf, member)
 #define AT_PROVIDER(member)                                                                        \
     (offsetof(struct conf, oauth_providers) + offsetof(struct conf_provider, member))
 
 const struct conf_setting conf_settings[] = {
-    {"service", "name", "service", AT(service_name), check_name,
+    {"service", "name", "service", AT(service_name), check_name, CONF_AS_IS,
      "The service's name. It is part of the version header (Service-Version), the operation\n"
      "header, the default cookie prefix (service.) and error codes (ERR_SERVICE_600)."},
     {"service", "providers",
      "provider_a provider_b provider_c provider_d provider_e provider_f provider_g provider_h",
-     AT(providers), check_providers,
+     AT(providers), check_providers, CONF_AS_IS,
      "The names of the eight identity providers, in this order: GitHub, Facebook, Microsoft,\n"
      "Google, LinkedIn, GitLab, Twitch, Amazon. Modules store the position."},
-    {"service", "base_url", "", AT(base_url), check_base_url,
+    {"service", "base_url", "", AT(base_url), check_base_url, CONF_AS_IS,
      "The beginning of every uri in an answer, such as https://adit.example/api. If empty, the\n"
      "responder derives it from each request's scheme, Host header and script name."},
-    {"service", "allowed_origins", "", AT(allowed_origins), check_origins,
+    {"service", "allowed_origins", "", AT(allowed_origins), check_origins, CONF_AS_IS,
      "The origins of web pages that may use the interface from a browser (CORS), separated by\n"
      "spaces, such as https://a.example; * is any origin. If empty, no page of another origin "
      "may."},
-    {"service", "require_acl", "no", NO_PLACE, check_require_acl,
+    {"service", "require_acl", "no", CONF_NO_PLACE, check_require_acl, CONF_AS_IS,
      "yes: a new SSH credential needs at least one ACL rule, and no change may remove the last "
      "one.\n"
      "The rule * says on purpose that a credential may bind everything."},
-    {"service", "require_account_in_key", "no", NO_PLACE, check_require_account,
+    {"service", "require_account_in_key", "no", CONF_NO_PLACE, check_require_account, CONF_AS_IS,
      "yes: API keys of the earlier form, which name no account, are refused. Where rows are on\n"
      "several nodes, each such key would be looked for on every node."},
-    {"service", "drain", "0s", NO_PLACE, check_drain,
+    {"service", "drain", "0s", CONF_NO_PLACE, check_drain, CONF_AS_IS,
      "How long the responder goes on when it is stopped. Meanwhile /readyz answers 503, so that\n"
      "load balancers send their requests to other hosts. 0s: /readyz does not change."},
-    {"database", "conninfo", "dbname=adit", AT(conninfo), check_conninfo,
+    {"database", "conninfo", "dbname=adit", AT(conninfo), check_conninfo, CONF_WITHOUT_PASSWORD,
      "The responder's connection to PostgreSQL: a libpq connection string."},
     {"database", "admin_conninfo", "", AT(admin_conninfo), check_admin_conninfo,
+     CONF_WITHOUT_PASSWORD,
      "aditctl's connection, as a role that owns the tables. If empty, aditctl uses conninfo. No\n"
      "password here: the responder reads this file. Use passfile= or service=."},
-    {"database", "distributed", "no", NO_PLACE, check_distributed,
+    {"database", "distributed", "no", CONF_NO_PLACE, check_distributed, CONF_AS_IS,
      "yes: Citus spreads the accounts of this database over nodes (sql/optional/citus.sql)."},
-    {"secrets", "key_file", "adit.key", AT(key_file), check_path,
+    {"secrets", "key_file", "adit.key", AT(key_file), check_path, CONF_AS_IS,
      "The file with the keys that seal (encrypt) client secrets. 'aditctl secrets init' makes it.\n"
      "A relative path starts at this file's folder."},
     {"gateway", "conninfo", "dbname=adit user=adit-gateway", AT(gateway.conninfo), check_conninfo,
-     "adit-gateway's connection to PostgreSQL, as a role in adit_gateway."},
-    {"gateway", "account", "", AT(gateway.account), check_account_id,
+     CONF_WITHOUT_PASSWORD, "adit-gateway's connection to PostgreSQL, as a role in adit_gateway."},
+    {"gateway", "account", "", AT(gateway.account), check_account_id, CONF_AS_IS,
      "The account that adit-gateway obeys. If empty, the only one there is; while there are\n"
      "several, it refuses every login that names none."},
     {"gateway", "socket", ADIT_GATEWAY_SOCKET_PATH, AT(gateway.socket), check_absolute_path,
-     "The Unix socket on which adit-ssh-keys and aditctl ask adit-gateway."},
+     CONF_AS_IS, "The Unix socket on which adit-ssh-keys and aditctl ask adit-gateway."},
     {"gateway", "state", ADIT_GATEWAY_STATE_PATH, AT(gateway.state), check_absolute_path,
+     CONF_AS_IS,
      "The folder with a file for each SSH session. It outlives adit-gateway, but not a reboot."},
-    {"gateway", "domain_ports", "8080 8443", NO_PLACE, check_domain_ports,
+    {"gateway", "domain_ports", "8080 8443", CONF_NO_PLACE, check_domain_ports, CONF_AS_IS,
      "The ports on which a rule for a domain lets a tunnel listen; * is any port."},
-    {"gateway", "poll", "100ms", NO_PLACE, check_poll,
+    {"gateway", "poll", "100ms", CONF_NO_PLACE, check_poll, CONF_AS_IS,
      "How often adit-gateway asks the database for changes."},
-    {"gateway", "sweep", "2s", NO_PLACE, check_sweep,
+    {"gateway", "sweep", "2s", CONF_NO_PLACE, check_sweep, CONF_AS_IS,
      "How often adit-gateway compares every session with the database."},
-    {"gateway", "sessions", "", NO_PLACE, check_sessions,
+    {"gateway", "sessions", "", CONF_NO_PLACE, check_sessions, CONF_AS_IS,
      "How many SSH sessions this machine bears. 0: any number. If empty, they may take half of "
      "its\n"
      "memory."},
-    {"gateway", "sessions_of_key", "1000", NO_PLACE, check_sessions_of_key,
+    {"gateway", "sessions_of_key", "1000", CONF_NO_PLACE, check_sessions_of_key, CONF_AS_IS,
      "How many SSH sessions one key may have. 0: any number."},
-    {"gateway", "sessions_of_account", "20000", NO_PLACE, check_sessions_of_account,
-     "How many SSH sessions all keys of one account may have. 0: any number."},
-    {"gateway", "metrics", "", AT(gateway.metrics), check_optional_folder,
+    {"gateway", "sessions_of_account", "20000", CONF_NO_PLACE, check_sessions_of_account,
+     CONF_AS_IS, "How many SSH sessions all keys of one account may have. 0: any number."},
+    {"gateway", "metrics", "", AT(gateway.metrics), check_optional_folder, CONF_AS_IS,
      "The folder in which adit-gateway writes its metrics, for node_exporter. If empty, it writes\n"
      "none."},
-    {"mutual_tls", "edges", "", AT(mutual_tls.edges), check_edges,
+    {"mutual_tls", "edges", "", AT(mutual_tls.edges), check_edges, CONF_AS_IS,
      "The ids of the TLS edges whose files adit-gateway writes, separated by spaces."},
     {"mutual_tls", "authorities", "/etc/adit/authorities", AT(mutual_tls.authorities), check_folder,
+     CONF_AS_IS,
      "The folder of the certificate authorities: PEM files, named by the authority's id without\n"
      "a suffix."},
     {"mutual_tls", "output", "/var/lib/adit-gateway/edges", AT(mutual_tls.output), check_output,
+     CONF_AS_IS,
      "The folder of the files that web servers include: ID.pem, ID.nginx, ID.apache, ID.haproxy."},
-    {"mutual_tls", "reload", "", AT(mutual_tls.reload), check_command,
+    {"mutual_tls", "reload", "", AT(mutual_tls.reload), check_command, CONF_AS_IS,
      "The command that makes web servers read the files again: a program and its arguments,\n"
      "separated by spaces, without a shell. With systemd, see adit-gateway(8):\n"
      "/usr/bin/touch /run/adit-gateway/reload-nginx"},
-    {"mutual_tls", "haproxy", "", AT(mutual_tls.haproxy), check_haproxy,
+    {"mutual_tls", "haproxy", "", AT(mutual_tls.haproxy), check_haproxy, CONF_AS_IS,
      "HAProxy's stats socket (level admin), by which it obeys changes without a reload. Empty:\n"
      "none."},
     {"gate", "conninfo", "dbname=adit user=adit-gate", AT(gate.conninfo), check_conninfo,
-     "adit-gate's connection to PostgreSQL, as a role in adit_gate."},
-    {"gate", "account", "", AT(gate.account), check_account_id,
+     CONF_WITHOUT_PASSWORD, "adit-gate's connection to PostgreSQL, as a role in adit_gate."},
+    {"gate", "account", "", AT(gate.account), check_account_id, CONF_AS_IS,
      "The account that adit-gate obeys, unless the web server names one. If empty, the only one\n"
      "there is; while there are several, it lets nobody pass."},
-    {"gate", "ca_file", "", AT(gate.ca_file), check_optional_path,
+    {"gate", "ca_file", "", AT(gate.ca_file), check_optional_path, CONF_AS_IS,
      "A PEM file with the authorities that sign the certificates of identity providers. If empty,\n"
      "those of the system."},
-    {"gate", "without_module", "pass", NO_PLACE, check_without_module,
+    {"gate", "without_module", "pass", CONF_NO_PLACE, check_without_module, CONF_AS_IS,
      "refuse: nobody passes a route that has no OAuth module, so one that is deleted or misspelt\n"
      "closes the route. pass: everybody does. A disabled module lets everybody pass either way."},
     {CONF_PROVIDER_SECTION, "authorize_url", "", AT_PROVIDER(authorize_url), check_https_url,
+     CONF_AS_IS,
      "For adit-gate, a section for each identity provider that needs one; NAME is its name in the\n"
      "setting providers. This is the page where a visitor signs in, instead of the provider's "
      "own:\n"
      "for GitHub Enterprise, an own GitLab or a tenant of Microsoft's."},
-    {CONF_PROVIDER_SECTION, "token_url", "", AT_PROVIDER(token_url), check_https_url,
+    {CONF_PROVIDER_SECTION, "token_url", "", AT_PROVIDER(token_url), check_https_url, CONF_AS_IS,
      "The endpoint that exchanges a code for a token, instead of the provider's own."},
-    {CONF_PROVIDER_SECTION, "user_url", "", AT_PROVIDER(user_url), check_https_url,
+    {CONF_PROVIDER_SECTION, "user_url", "", AT_PROVIDER(user_url), check_https_url, CONF_AS_IS,
      "The endpoint that says who holds a token, instead of the provider's own. GitHub's lists of\n"
      "addresses, organizations and teams are below it."},
-    {CONF_PROVIDER_SECTION, "client_id", "", AT_PROVIDER(client_id), check_client_id,
+    {CONF_PROVIDER_SECTION, "client_id", "", AT_PROVIDER(client_id), check_client_id, CONF_AS_IS,
      "The OAuth application for modules that name none. If empty, such a module lets nobody in."},
     {CONF_PROVIDER_SECTION, "client_secret_file", "", AT_PROVIDER(client_secret_file),
-     check_optional_path, "A file with the secret of that application, for adit-gate's eyes only."},
-    {"log", "level", "info", NO_PLACE, check_level,
+     check_optional_path, CONF_AS_IS,
+     "A file with the secret of that application, for adit-gate's eyes only."},
+    {"log", "level", "info", CONF_NO_PLACE, check_level, CONF_AS_IS,
      "The least severe level that is logged: error, warning, info or debug."},
-    {"log", "target", "stderr", NO_PLACE, check_target,
+    {"log", "target", "stderr", CONF_NO_PLACE, check_target, CONF_AS_IS,
      "The destination of the log: stderr or syslog."},
 };
 
@@ -480,37 +491,52 @@ size_t conf_n_values(const struct conf_setting *setting)
 
 static char **place_of(struct conf *conf, const struct conf_setting *setting, size_t which)
 {
+    if (setting->offset == CONF_NO_PLACE)
+        return &conf->texts[setting - conf_settings][which];
     return (char **)(void *)((char *)conf + setting->offset + which * sizeof(struct conf_provider));
+}
+
+const char *conf_value(const struct conf *conf, const struct conf_setting *setting, size_t which)
+{
+    return *place_of((struct conf *)(uintptr_t)conf, setting, which);
+}
+
+static bool replace(char **place, char *text)
+{
+    free(*place);
+    *place = text;
+    return text != NULL;
 }
 
 const char *conf_set(struct conf *conf, const struct conf_setting *setting, size_t which,
                      const char *value)
 {
     char *copy = strdup(value);
-    const char *wanted = copy ? setting->check(conf, copy) : "cannot be stored: out of memory";
+    const char *wanted = copy ? setting->check(conf, copy) : NO_MEMORY;
 
-    if (setting->offset == NO_PLACE) {
-        free(copy);
-    } else {
-        free(*place_of(conf, setting, which));
-        *place_of(conf, setting, which) = copy;
-    }
+    replace(place_of(conf, setting, which), copy);
     return wanted;
+}
+
+/* An empty value is a number that check_sessions() has found. */
+static bool name_session_number(struct conf *conf)
+{
+    const struct conf_setting *setting = conf_settings;
+    char number[12];
+
+    while (setting->check != check_sessions)
+        setting++;
+    snprintf(number, sizeof number, "%d", conf->gateway.sessions);
+    return *conf_value(conf, setting, 0) || replace(place_of(conf, setting, 0), strdup(number));
 }
 
 static bool complete(struct conf *conf, char *reason)
 {
-    char *key_file = conf_path_beside(conf->path ? conf->path : ADIT_CONF_PATH, conf->key_file);
+    const char *path = conf->path ? conf->path : ADIT_CONF_PATH;
 
-    if (key_file) {
-        free(conf->key_file);
-        conf->key_file = key_file;
-    }
-    if (!conf->admin_conninfo[0]) {
-        free(conf->admin_conninfo);
-        conf->admin_conninfo = strdup(conf->conninfo);
-    }
-    if (key_file && conf->admin_conninfo)
+    if (replace(&conf->key_file, conf_path_beside(path, conf->key_file)) &&
+        (conf->admin_conninfo[0] || replace(&conf->admin_conninfo, strdup(conf->conninfo))) &&
+        name_session_number(conf))
         return true;
     snprintf(reason, CONF_REASON_SIZE, "out of memory");
     return false;
@@ -548,43 +574,10 @@ bool conf_read(struct conf *conf, const char *path, char reason[CONF_REASON_SIZE
 void conf_free(struct conf *conf)
 {
     free(conf->path);
+    free(conf->provider_words);
     for (size_t i = 0; i < conf_n_settings; i++) {
-        if (conf_settings[i].offset == NO_PLACE)
-            continue;
         for (size_t which = 0; which < conf_n_values(&conf_settings[i]); which++)
             free(*place_of(conf, &conf_settings[i], which));
     }
     *conf = (struct conf){.path = NULL};
-}
-
-/* ---- the sample ---- */
-
-static void print_comment(FILE *out, const char *text)
-{
-    while (*text) {
-        int len = (int)strcspn(text, "\n");
-
-        fprintf(out, "; %.*s\n", len, text);
-        text += len + (text[len] == '\n');
-    }
-}
-
-/* Each setting is a comment, so that a section which is added below sets it for the first time.
- * The section of a provider is a comment, too, because its name is the operator's choice. */
-void conf_print_sample(FILE *out)
-{
-    const char *section = "";
-
-    fprintf(out, "; Settings of Adit.  Each is a comment with its default.  To set one, remove\n"
-                 "; the \"; \" in front of it, or add its section and the setting at the end.\n");
-    for (size_t i = 0; i < conf_n_settings; i++) {
-        if (strcmp(section, conf_settings[i].section) != 0)
-            fprintf(out, "\n%s[%s]\n", conf_n_values(&conf_settings[i]) > 1 ? "; " : "",
-                    conf_settings[i].section);
-        else
-            fprintf(out, "\n");
-        section = conf_settings[i].section;
-        print_comment(out, conf_settings[i].help);
-        fprintf(out, "; %s = %s\n", conf_settings[i].key, conf_settings[i].standard);
-    }
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The settings.  One table serves reading the file and printing the sample. */
+/* The settings.  One table serves reading the file and printing it. */
 #ifndef ADIT_CONF_CONF_H
 #define ADIT_CONF_CONF_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "base/log.h"
 #include "base/must_check.h"
@@ -15,6 +14,9 @@
 /* Memory that the processes of sshd for one SSH session take.  Measured on Debian 12, with 20 idle
  * sessions: 2.1 MB, and 2.4 MB with PAM; the rest is for the kernel. */
 #define CONF_SESSION_BYTES ((uint64_t)2560 * 1024)
+
+/* Room for the rows of the table of settings. */
+#define CONF_MAX_SETTINGS 48
 
 /* Settings of adit-gateway: [gateway]. */
 struct conf_gateway {
@@ -61,7 +63,8 @@ struct conf_provider {
 struct conf {
     char *path; /* of the file; NULL: no file, all settings have their defaults */
     char *service_name;
-    char *providers; /* the words of the setting, each ended by NUL */
+    char *providers;
+    char *provider_words; /* its words, each ended by NUL */
     const char *provider_names[OAUTH_N_PROVIDERS];
     char *base_url;        /* without a trailing slash; "": derived from each request */
     char *allowed_origins; /* separated by blanks, or "*"; "": none */
@@ -77,6 +80,10 @@ struct conf {
     struct conf_gate gate;
     struct conf_provider oauth_providers[OAUTH_N_PROVIDERS]; /* in the order of provider_names */
     struct log log;
+    /* Of each row of the table, and for each provider: the line of the value in the file, 0 if it
+     * is the default; and the text of the value, unless a member above has it. */
+    int lines[CONF_MAX_SETTINGS][OAUTH_N_PROVIDERS];
+    char *texts[CONF_MAX_SETTINGS][OAUTH_N_PROVIDERS];
     char fault[240]; /* what is wrong with a value, while the file is read */
 };
 
@@ -109,8 +116,5 @@ enum oauth_application conf_oauth_application(const struct conf *conf, int provi
 
 /* Frees the strings, and makes the struct all zero. */
 void conf_free(struct conf *conf);
-
-/* Prints a settings file with all defaults and an explanation of each setting. */
-void conf_print_sample(FILE *out);
 
 #endif

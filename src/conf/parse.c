@@ -20,8 +20,6 @@
 /* Bytes of a value that a message quotes. */
 #define QUOTE_MAX 60
 
-#define PROVIDER_PREFIX "provider."
-
 #define NO_LINE "'[section]', 'key = value' or '; comment'"
 
 struct reading {
@@ -35,7 +33,6 @@ struct reading {
     const char *long_value; /* its value, if it is too long for libinih; else NULL */
     bool failed;
     int failed_line;
-    int seen[CONF_MAX_SETTINGS][OAUTH_N_PROVIDERS]; /* the line of each value, or 0 */
 };
 
 /* Writes the reason of the first error.  Returns 0, which tells libinih of an error. */
@@ -189,12 +186,12 @@ static int wrong_place(struct reading *reading, const char *section, const char 
 static bool section_has(const struct reading *reading, const char *section,
                         const struct conf_setting *setting, size_t *which)
 {
-    size_t prefix_len = strlen(PROVIDER_PREFIX);
+    size_t prefix_len = strlen(CONF_PROVIDER_PREFIX);
 
     *which = 0;
     if (conf_n_values(setting) == 1)
         return strcmp(setting->section, section) == 0;
-    if (strncmp(section, PROVIDER_PREFIX, prefix_len) != 0)
+    if (strncmp(section, CONF_PROVIDER_PREFIX, prefix_len) != 0)
         return false;
     while (*which < OAUTH_N_PROVIDERS &&
            strcmp(reading->conf->provider_names[*which], section + prefix_len) != 0)
@@ -205,9 +202,9 @@ static bool section_has(const struct reading *reading, const char *section,
 /* Returns whether a section is a provider's whose name is not known, or not yet. */
 static bool is_strange_provider(const struct reading *reading, const char *section)
 {
-    size_t prefix_len = strlen(PROVIDER_PREFIX);
+    size_t prefix_len = strlen(CONF_PROVIDER_PREFIX);
 
-    if (strncmp(section, PROVIDER_PREFIX, prefix_len) != 0)
+    if (strncmp(section, CONF_PROVIDER_PREFIX, prefix_len) != 0)
         return false;
     for (size_t i = 0; i < OAUTH_N_PROVIDERS; i++) {
         if (strcmp(reading->conf->provider_names[i], section + prefix_len) == 0)
@@ -219,9 +216,9 @@ static bool is_strange_provider(const struct reading *reading, const char *secti
 /* Returns the position of the provider that people call as the section is, or 0. */
 static int provider_meant(const char *section)
 {
-    size_t prefix_len = strlen(PROVIDER_PREFIX);
+    size_t prefix_len = strlen(CONF_PROVIDER_PREFIX);
 
-    return strncmp(section, PROVIDER_PREFIX, prefix_len) == 0
+    return strncmp(section, CONF_PROVIDER_PREFIX, prefix_len) == 0
                ? identity_provider_called(text_of(section + prefix_len))
                : 0;
 }
@@ -231,7 +228,7 @@ static int keep_value(struct reading *reading, const char *section, size_t setti
                       const char *value)
 {
     const char *key = conf_settings[setting].key;
-    int *seen = &reading->seen[setting][which];
+    int *seen = &reading->conf->lines[setting][which];
     const char *wanted;
 
     if (*seen)
@@ -264,7 +261,7 @@ static int take_setting(void *context, const char *section, const char *key, con
         return wrong(reading,
                      "no provider has the name of section [%s]; %s is [%s%s], unless the setting "
                      "providers, above this section, gives it another name",
-                     section, identity_provider_at((int)which)->title, PROVIDER_PREFIX,
+                     section, identity_provider_at((int)which)->title, CONF_PROVIDER_PREFIX,
                      reading->conf->provider_names[which - 1]);
     if (is_strange_provider(reading, section))
         return wrong(reading,

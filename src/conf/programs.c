@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Which programs the settings are for. */
-#include <stdint.h>
 #include <string.h>
 
 #include "conf/conf.h"
@@ -11,14 +10,12 @@ static bool has_own_value(const struct conf *conf, const char *section)
 {
     for (size_t i = 0; i < conf_n_settings; i++) {
         const struct conf_setting *setting = &conf_settings[i];
-        const char *at = (const char *)conf + setting->offset;
 
-        if (setting->offset == SIZE_MAX || strcmp(setting->section, section) != 0)
+        if (setting->offset == CONF_NO_PLACE || strcmp(setting->section, section) != 0)
             continue;
         for (size_t which = 0; which < conf_n_values(setting); which++) {
-            if (strcmp(*(char *const *)(const void *)at, setting->standard) != 0)
+            if (strcmp(conf_value(conf, setting, which), setting->standard) != 0)
                 return true;
-            at += sizeof(struct conf_provider);
         }
     }
     return false;

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "base/utf8.h"
+#include "conf/print.h"
 #include "ctl/options.h"
 #include "ctl/plain.h"
 #include "ctl/progress.h"
@@ -426,6 +427,13 @@ static int run_words(struct ctl *ctl, char **words)
     return status == CTL_OK ? run_verb(ctl, verb) : status;
 }
 
+static int print_settings(const struct ctl_options *options)
+{
+    const struct conf_print asked = {options->print_settings, options->is_effective};
+
+    return conf_print_asked("aditctl", &asked, options->conf_path);
+}
+
 int main(int argc, char **argv)
 {
     struct ctl ctl = {.pg = NULL};
@@ -446,6 +454,8 @@ int main(int argc, char **argv)
         puts("aditctl " PACKAGE_VERSION);
         return flush_output("") ? CTL_OK : CTL_FAILED;
     }
+    if ((ctl.options.print_settings || ctl.options.is_effective) && !ctl.options.help)
+        return print_settings(&ctl.options);
     if (words[0] && is_help(words[0])) {
         ctl.options.help = true;
         words++;

@@ -3,6 +3,8 @@
 #ifndef ADIT_CTL_CTL_H
 #define ADIT_CTL_CTL_H
 
+#include <stdio.h>
+
 #include "base/must_check.h"
 #include "conf/conf.h"
 #include "pg/pg.h"

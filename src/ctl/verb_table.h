@@ -109,6 +109,8 @@ TEXT_OPTION('B', "application", "HOST:PORT", application, "application behind th
 TEXT_OPTION('c', "conf",        "FILE",  conf_path,   "settings (default: $ADIT_CONF, DIR/etc/adit.conf for DIR/bin/aditctl, or " ADIT_CONF_PATH ")")
 FLAG_OPTION('j', "json",                 json,        "print one JSON value, for programs")
 FLAG_OPTION('h', "help",                 help,        "print this help")
+FLAG_OPTION('T', "print-settings",       print_settings, "print a settings file with every setting and its default")
+FLAG_OPTION('Q', "effective",            is_effective, "with --print-settings: as each setting is in effect, and where it is set; without passwords")
 FLAG_OPTION('V', "version",              version,     "print the version")
 
 /* clang-format on */

@@ -29,7 +29,7 @@ const struct verb_option verb_options[VERB_N_OPTIONS] = {
 
 /* Every verb takes the first options.  The second ones may come before a verb. */
 static const char common_letters[] = "cjh";
-static const char leading_letters[] = "cjhV";
+static const char leading_letters[] = "cjhTQV";
 
 static size_t noun_len(const char *words)
 {

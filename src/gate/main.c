@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/process.h"
 #include "base/standard.h"
+#include "conf/print.h"
 #include "crypt/crypt.h"
 #include "gate/fetch.h"
 #include "gate/gate.h"
@@ -28,6 +29,7 @@ struct options {
     struct serve_place place; /* nowhere: at a socket that systemd passes */
     size_t n_workers;         /* 0: the default */
     bool check_confinement;
+    struct conf_print print;
 };
 
 static const char usage[] =
@@ -44,8 +46,8 @@ static const char usage[] =
     "  -w, --workers N         number of worker processes, 1 to 256 (default: one per\n"
     "                          processor, 2 to 8)\n"
     "      --check-confinement\n"
-    "                          confine this process like a worker and print what it can do\n"
-    "  -h, --help              print this help\n"
+    "                          confine this process like a worker and print what it can "
+    "do\n" CONF_PRINT_HELP "  -h, --help              print this help\n"
     "  -V, --version           print the version\n";
 
 static int wrong_usage(const char *what)
@@ -96,6 +98,12 @@ static int read_option(int option, struct options *options)
     case 'k':
         options->check_confinement = true;
         return -1;
+    case 'p':
+        options->print.is_asked = true;
+        return -1;
+    case 'e':
+        options->print.is_effective = true;
+        return -1;
     case 'h':
         fputs(usage, stdout);
         return EXIT_SUCCESS;
@@ -113,15 +121,18 @@ static int read_command_line(int argc, char **argv, struct options *options)
     static const struct option known[] = {
         {"conf", required_argument, NULL, 'c'},        {"listen", required_argument, NULL, 'l'},
         {"mode", required_argument, NULL, 'm'},        {"workers", required_argument, NULL, 'w'},
-        {"check-confinement", no_argument, NULL, 'k'}, {"help", no_argument, NULL, 'h'},
+        {"check-confinement", no_argument, NULL, 'k'}, {"print-settings", no_argument, NULL, 'p'},
+        {"effective", no_argument, NULL, 'e'},         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},           {NULL, 0, NULL, 0}};
     int status = -1;
     int option;
 
     while (status < 0 && (option = getopt_long(argc, argv, "c:l:m:w:hV", known, NULL)) != -1)
         status = read_option(option, options);
-    if (status >= 0 || optind == argc)
+    if (status >= 0)
         return status;
+    if (optind == argc)
+        return conf_print_asked("adit-gate.fcgi", &options->print, options->conf_path);
     fprintf(stderr, "adit-gate.fcgi: unexpected argument '%s'\n", argv[optind]);
     return EXIT_USAGE;
 }

@@ -17,6 +17,7 @@
 #include "base/process.h"
 #include "base/standard.h"
 #include "base/systemd.h"
+#include "conf/print.h"
 #include "gateway/drivers.h"
 #include "gateway/loop.h"
 
@@ -30,26 +31,33 @@ static const char usage[] =
     "Tells sshd which keys may open tunnels, and ends sessions whose rules have changed.  It\n"
     "stays in the foreground.\n"
     "\n"
-    "  -c, --conf FILE  read the settings from FILE (default: $ADIT_CONF, else the first that\n"
-    "                   exists of ROOT/etc/adit.conf, if this program is\n"
-    "                   ROOT/libexec/adit/adit-gateway, " ADIT_CONF_PATH "\n"
-    "                   and adit.conf beside the program)\n"
-    "  -h, --help       print this help\n"
-    "  -V, --version    print the version\n";
+    "  -c, --conf FILE         read the settings from FILE (default: $ADIT_CONF, else the first\n"
+    "                          that exists of ROOT/etc/adit.conf, if this program is\n"
+    "                          ROOT/libexec/adit/adit-gateway, " ADIT_CONF_PATH "\n"
+    "                          and adit.conf beside the program)\n" CONF_PRINT_HELP
+    "  -h, --help              print this help\n"
+    "  -V, --version           print the version\n";
 
 /* Returns -1 to continue, or the exit status. */
 static int read_options(int argc, char **argv, const char **conf_path)
 {
-    static const struct option known[] = {{"conf", required_argument, NULL, 'c'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {"version", no_argument, NULL, 'V'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option known[] = {
+        {"conf", required_argument, NULL, 'c'}, {"print-settings", no_argument, NULL, 'p'},
+        {"effective", no_argument, NULL, 'e'},  {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},    {NULL, 0, NULL, 0}};
+    struct conf_print print = {false, false};
     int option;
 
     while ((option = getopt_long(argc, argv, "c:hV", known, NULL)) != -1) {
         switch (option) {
         case 'c':
             *conf_path = optarg;
+            break;
+        case 'p':
+            print.is_asked = true;
+            break;
+        case 'e':
+            print.is_effective = true;
             break;
         case 'h':
             fputs(usage, stdout);
@@ -63,7 +71,7 @@ static int read_options(int argc, char **argv, const char **conf_path)
         }
     }
     if (optind == argc)
-        return -1;
+        return conf_print_asked("adit-gateway", &print, *conf_path);
     fprintf(stderr, "adit-gateway: unexpected argument '%s'\n", argv[optind]);
     return EXIT_USAGE;
 }

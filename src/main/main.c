@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/process.h"
 #include "base/standard.h"
+#include "conf/print.h"
 #include "confined/confined.h"
 #include "main/process.h"
 #include "main/worker.h"
@@ -25,6 +26,7 @@ struct options {
     struct serve_place place; /* nowhere: at a socket that was passed */
     size_t n_workers;         /* 0: the default */
     bool check_confinement;
+    struct conf_print print;
 };
 
 static const char usage[] =
@@ -45,23 +47,19 @@ static const char usage[] =
     "                          at once, of which 4 may write (default: one per processor,\n"
     "                          2 to 8, with --listen or systemd's socket; else 1)\n"
     "      --check-confinement\n"
-    "                          confine this process like a worker and print what it can do\n"
-    "      --print-settings    print a settings file with every setting and its default\n"
-    "  -h, --help              print this help\n"
+    "                          confine this process like a worker and print what it can "
+    "do\n" CONF_PRINT_HELP "  -h, --help              print this help\n"
     "  -V, --version           print the version\n";
 
 /* Returns -1 to continue, or the exit status. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
-    static const struct option known[] = {{"conf", required_argument, NULL, 'c'},
-                                          {"listen", required_argument, NULL, 'l'},
-                                          {"mode", required_argument, NULL, 'm'},
-                                          {"workers", required_argument, NULL, 'w'},
-                                          {"check-confinement", no_argument, NULL, 'k'},
-                                          {"print-settings", no_argument, NULL, 'p'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {"version", no_argument, NULL, 'V'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option known[] = {
+        {"conf", required_argument, NULL, 'c'},        {"listen", required_argument, NULL, 'l'},
+        {"mode", required_argument, NULL, 'm'},        {"workers", required_argument, NULL, 'w'},
+        {"check-confinement", no_argument, NULL, 'k'}, {"print-settings", no_argument, NULL, 'p'},
+        {"effective", no_argument, NULL, 'e'},         {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},           {NULL, 0, NULL, 0}};
     int option;
     uint64_t number;
 
@@ -99,8 +97,11 @@ static int parse_options(int argc, char **argv, struct options *options)
             options->check_confinement = true;
             break;
         case 'p':
-            conf_print_sample(stdout);
-            return EXIT_SUCCESS;
+            options->print.is_asked = true;
+            break;
+        case 'e':
+            options->print.is_effective = true;
+            break;
         case 'h':
             fputs(usage, stdout);
             return EXIT_SUCCESS;
@@ -113,7 +114,7 @@ static int parse_options(int argc, char **argv, struct options *options)
         }
     }
     if (optind == argc)
-        return -1;
+        return conf_print_asked("adit.fcgi", &options->print, options->conf_path);
     fprintf(stderr, "adit.fcgi: unexpected argument '%s'\n", argv[optind]);
     return EXIT_USAGE;
 }

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "pg/pg.h"
+
+#define URI "postgresql://"
 
 const char *pg_conninfo_value(const PQconninfoOption *options, const char *keyword)
 {
@@ -66,12 +69,63 @@ void pg_conninfo_reason(const char *conninfo, char *reason, size_t size)
     free(before);
 }
 
+/* libpq marks passwords itself.  The keys of SCRAM are worth as much. */
+static bool is_secret(const PQconninfoOption *option)
+{
+    return option->dispchar[0] == '*' || strncmp(option->keyword, "scram_", 6) == 0;
+}
+
+static bool hold_password(const PQconninfoOption *options)
+{
+    bool hold = false;
+
+    for (const PQconninfoOption *at = options; at && at->keyword; at++)
+        hold = hold || (at->val && at->val[0] && is_secret(at));
+    return hold;
+}
+
 bool pg_conninfo_has_password(const char *conninfo)
 {
     PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
-    bool has = options && (pg_conninfo_value(options, "password") ||
-                           pg_conninfo_value(options, "sslpassword"));
+    bool has = hold_password(options);
 
     PQconninfoFree(options);
     return has;
+}
+
+/* In a URI, every character has a form that shows. */
+static void put_parameter(struct buf *out, const PQconninfoOption *option)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/:,";
+
+    buf_printf(out, "%c%s=", out->len == strlen(URI) ? '?' : '&', option->keyword);
+    for (const char *at = option->val; *at; at++)
+        buf_printf(out, strchr(plain, *at) ? "%c" : "%%%02X", (unsigned char)*at);
+}
+
+static char *write_without_secrets(const PQconninfoOption *options)
+{
+    struct buf out = {0};
+
+    buf_puts(&out, URI);
+    for (; options->keyword; options++) {
+        if (options->val && !is_secret(options))
+            put_parameter(&out, options);
+    }
+    if (!out.failed)
+        return out.data;
+    buf_free(&out);
+    return NULL;
+}
+
+char *pg_conninfo_without_password(const char *conninfo)
+{
+    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
+    char *shown = NULL;
+
+    if (options)
+        shown = hold_password(options) ? write_without_secrets(options) : strdup(conninfo);
+    PQconninfoFree(options);
+    return shown;
 }

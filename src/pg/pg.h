@@ -129,6 +129,10 @@ MUST_CHECK bool pg_conninfo_valid(const char *conninfo);
 /* Returns whether a valid conninfo holds a password: of the role, or of the client's key. */
 MUST_CHECK bool pg_conninfo_has_password(const char *conninfo);
 
+/* Returns a valid conninfo as it is or, if it holds a password, as a URI without that.  The caller
+ * frees it.  Returns NULL if memory runs out. */
+MUST_CHECK char *pg_conninfo_without_password(const char *conninfo);
+
 /* Writes what is wrong with an invalid conninfo.  The text holds no part of a password. */
 void pg_conninfo_reason(const char *conninfo, char *reason, size_t size);
 

@@ -101,9 +101,9 @@ class Misuse(CtlCase):
             (["account", "create", "-n"], "--name needs a value: --name TEXT"),
             (["user", "create", "--admin=yes"], "--admin takes no value"),
             (["--nonsense"], "unknown option '--nonsense'; before the command, aditctl takes:"
-             " --conf, --json, --help, --version"),
+             " --conf, --json, --help, --print-settings, --effective, --version"),
             (["--expires", "1d", "key", "issue"], "unknown option '--expires'; before the command,"
-             " aditctl takes: --conf, --json, --help, --version"),
+             " aditctl takes: --conf, --json, --help, --print-settings, --effective, --version"),
         )], self.assert_says)
 
     def test_revoking(self):
@@ -230,6 +230,7 @@ class Failures(CtlCase):
             (["account", "list"], ""),
             (["--help"], ""),
             (["--version"], ""),
+            (["--print-settings", "--effective"], ""),
             (["key", "--help"], ""),
             (["key", "issue", "--help"], ""),
             (["export"], ""),

@@ -114,7 +114,7 @@ class Cgi(Case):
     def test_arguments_are_the_client_s(self):
         """RFC 3875, 4.4: a server turns a query without '=' into arguments."""
         for words in (["x"], ["-c", "/nonexistent"], ["--conf=/nonexistent"], ["-V"], ["--help"],
-                      ["--print-settings"], ["--listen", "unix:/tmp/adit-e2e-never"]):
+                      ["--print-settings"], ["--print-settings", "--effective"], ["--listen", "unix:/tmp/adit-e2e-never"]):
             with self.subTest(" ".join(words)):
                 self.assert_error(self.ask("GET", "/ssh_credentials", query="+".join(words),
                                            options={"arguments": words, "input": b""}), 231)

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* Fuzz target: the settings file.  The input is its content. */
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "conf/conf.h"
+#include "conf/print.h"
 #include "fuzz.h"
 #include "http/names.h"
 #include "json/check.h"
 
 #define MAX_SIZE 16384
+
+/* Bytes of the longest line that conf/parse.c reads. */
+#define LINE_MAX_BYTES 8000
 
 /* The password in the corpus and the dictionary. */
 #define SECRET "hunter2"
@@ -18,16 +24,22 @@
 static const char *const levels[] = {"error", "warning", "info", "debug"};
 static const char *const targets[] = {"stderr", "syslog"};
 
-/* Reads the content from a file in memory. */
-static bool read_settings(const char *content, size_t size, struct conf *conf, char *reason)
+/* Makes a file in memory of the content.  Returns its descriptor. */
+static int make_file(const char *content, size_t size, char path[64])
 {
     int fd = memfd_create("adit.conf", MFD_CLOEXEC);
-    char path[64];
-    bool ok;
 
     MUST(fd >= 0 && write(fd, content, size) == (ssize_t)size);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    ok = conf_read(conf, path, reason);
+    snprintf(path, 64, "/proc/self/fd/%d", fd);
+    return fd;
+}
+
+static bool read_settings(const char *content, size_t size, struct conf *conf, char *reason)
+{
+    char path[64];
+    int fd = make_file(content, size, path);
+    bool ok = conf_read(conf, path, reason);
+
     close(fd);
     return ok;
 }
@@ -87,6 +99,54 @@ static void read_again(const struct conf *conf)
     buf_free(&file);
 }
 
+/* Writes the settings of a file as --print-settings --effective does. */
+static void print_settings(struct buf *out, const char *content, size_t size)
+{
+    char reason[CONF_REASON_SIZE] = "";
+    char path[64];
+    int fd = make_file(content, size, path);
+    FILE *stream = open_memstream(&out->data, &out->len);
+
+    MUST(stream && conf_print(stream, path, true, reason));
+    fclose(stream);
+    close(fd);
+}
+
+/* Removes comments, which are lines, and returns the length of the longest line. */
+static size_t remove_comments(struct buf *file)
+{
+    size_t longest = 0;
+    size_t len = 0;
+
+    for (char *line = file->data, *end; line < file->data + file->len; line = end) {
+        end = (char *)memchr(line, '\n', (size_t)(file->data + file->len - line)) + 1;
+        longest = longest < (size_t)(end - line) ? (size_t)(end - line) : longest;
+        if (line[0] == ';')
+            continue;
+        memmove(file->data + len, line, (size_t)(end - line));
+        len += (size_t)(end - line);
+    }
+    file->len = len;
+    return longest;
+}
+
+/* What is printed reads as the same settings, unless a path that has become absolute or the escapes
+ * of a conninfo make a line too long. */
+static void print_again(const char *content, size_t size)
+{
+    struct buf once = {0};
+    struct buf twice = {0};
+
+    print_settings(&once, content, size);
+    if (remove_comments(&once) <= LINE_MAX_BYTES) {
+        print_settings(&twice, once.data, once.len);
+        remove_comments(&twice);
+        MUST(once.len == twice.len && memcmp(once.data, twice.data, once.len) == 0);
+    }
+    free(once.data);
+    free(twice.data);
+}
+
 /* Returns whether the secret is in the name of a section or a key, which messages may quote. */
 static bool names_the_secret(const char *content, size_t size)
 {
@@ -127,6 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (read_settings((const char *)data, size, &conf, reason)) {
         look_at_conf(&conf);
         read_again(&conf);
+        print_again((const char *)data, size);
         accepted();
     } else {
         look_at_reason(reason, (const char *)data, size);

@@ -52,6 +52,7 @@ LEFT_OUT = {
     "test_client_shapes": _ELSEWHERE,
     "test_clients": _ELSEWHERE,
     "test_conf": _ELSEWHERE,
+    "test_conf_effective": _ELSEWHERE,
     "test_confinement": _ELSEWHERE,
     "test_console": _ELSEWHERE,
     "test_console_forms": _ELSEWHERE,

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <libpq-fe.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/buf.h"
 #include "pg/pg.h"
@@ -421,6 +422,27 @@ START_TEST(passwords_in_conninfos)
 }
 END_TEST
 
+static void shows(const char *conninfo, const char *wanted)
+{
+    char *shown = pg_conninfo_without_password(conninfo);
+
+    ck_assert_str_eq(shown, wanted);
+    ck_assert(pg_conninfo_valid(shown) && !pg_conninfo_has_password(shown));
+    free(shown);
+}
+
+START_TEST(conninfo_without_password)
+{
+    shows("", "");
+    shows("dbname=adit  passfile='/a b'", "dbname=adit  passfile='/a b'");
+    shows("password=hush", "postgresql://");
+    shows("password=hush host=a,b port=1,2", "postgresql://?host=a,b&port=1,2");
+    shows("sslpassword=hush user='a b&c'", "postgresql://?user=a%20b%26c");
+    shows("postgresql://me:hush@h/d?application_name=%0A%3B",
+          "postgresql://?user=me&dbname=d&host=h&application_name=%0A%3B");
+}
+END_TEST
+
 /* Whatever is wrong, no part of a password is quoted. */
 START_TEST(conninfo_reasons)
 {
@@ -468,6 +490,7 @@ Suite *pg_value_suite(void)
     tcase_add_test(params, array_not_given);
     tcase_add_test(params, conninfos);
     tcase_add_test(params, passwords_in_conninfos);
+    tcase_add_test(params, conninfo_without_password);
     tcase_add_test(params, conninfo_reasons);
     tcase_add_test(results, numbers);
     tcase_add_test(results, flags_and_nulls);
