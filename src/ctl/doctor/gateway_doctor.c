@@ -5,7 +5,7 @@
 
 #include "ask/ask.h"
 #include "base/number.h"
-#include "ctl/doctor.h"
+#include "ctl/doctor/doctor.h"
 #include "pg/pg.h"
 #include "store/schema.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the files of aditctl doctor. */
-#ifndef ADIT_CTL_DOCTOR_H
-#define ADIT_CTL_DOCTOR_H
+#ifndef ADIT_CTL_DOCTOR_DOCTOR_H
+#define ADIT_CTL_DOCTOR_DOCTOR_H
 
 #include "ctl/listing.h"
 #include "store/keyring.h"

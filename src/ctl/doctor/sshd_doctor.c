@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "ask/ask.h"
-#include "ctl/doctor.h"
+#include "ctl/doctor/doctor.h"
 
 #define SSHD "/usr/sbin/sshd"
 #define SSHD_CONFIG "/etc/ssh/sshd_config"

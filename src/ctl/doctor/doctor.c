@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/wait.h"
 #include "ctl/accounts.h"
-#include "ctl/doctor.h"
+#include "ctl/doctor/doctor.h"
 #include "store/keyring.h"
 #include "store/migrations.h"
 #include "store/oauth_secret.h"

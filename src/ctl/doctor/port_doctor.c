@@ -11,7 +11,7 @@
 
 #include "ask/ask.h"
 #include "base/number.h"
-#include "ctl/doctor.h"
+#include "ctl/doctor/doctor.h"
 #include "ctl/plain.h"
 
 /* sshd refuses lower ports to every user but root. */

@@ -8,7 +8,7 @@
 
 #include "base/wait.h"
 #include "crypt/certificate.h"
-#include "ctl/doctor.h"
+#include "ctl/doctor/doctor.h"
 #include "ctl/gate_ask.h"
 #include "ctl/secret_file.h"
 #include "store/account.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/wait.h"
-#include "ctl/doctor.h"
+#include "ctl/doctor/doctor.h"
 
 #define USER_SIZE 64
 #define SETTINGS_MAX (1024 * 1024)

@@ -8,7 +8,7 @@
 
 #include "ask/ask.h"
 #include "base/number.h"
-#include "ctl/doctor.h"
+#include "ctl/doctor/doctor.h"
 
 #define SYSTEMCTL "/usr/bin/systemctl"
 #define SESSION_TASKS 2
