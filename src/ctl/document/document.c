@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads a document into memory, and tells what is wrong with it. */
-#include "ctl/document.h"
+#include "ctl/document/document.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "ctl/accounts.h"
 #include "ctl/listing.h"
 #include "ctl/plain.h"
-#include "ctl/plan_lock.h"
+#include "ctl/document/plan_lock.h"
 
 /* Listed before the question; diff lists all. */
 #define MAX_DELETIONS_SHOWN 20

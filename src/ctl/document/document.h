@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A document that is read from a file: its entries, and the faults in it. */
-#ifndef ADIT_CTL_DOCUMENT_H
-#define ADIT_CTL_DOCUMENT_H
+#ifndef ADIT_CTL_DOCUMENT_DOCUMENT_H
+#define ADIT_CTL_DOCUMENT_DOCUMENT_H
 
 #include "ctl/ctl.h"
 #include "model/document.h"
@@ -14,7 +14,7 @@ struct document_item {
     struct text found_id; /* DOCUMENT_CREDENTIAL: the row that it is; absent: none yet */
     bool is_found;        /* there is a row */
     bool is_like_another; /* DOCUMENT_CREDENTIAL: a warning told of a row that it does not want */
-    struct plan_change *change; /* ctl/plan.h; NULL: none */
+    struct plan_change *change; /* ctl/document/plan.h; NULL: none */
 };
 
 /* The items of one kind in an account, in the order of the file. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a document may take client secrets from. */
-#include "ctl/secret_source.h"
+#include "ctl/document/secret_source.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 
 #include "base/ident.h"
 #include "ctl/accounts.h"
-#include "ctl/plan_kind.h"
+#include "ctl/document/plan_kind.h"
 #include "store/history.h"
 
 /* ---- the last admin ---- */

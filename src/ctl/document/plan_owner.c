@@ -2,7 +2,7 @@
 /* The owners of credentials that are written. */
 #include <stdlib.h>
 
-#include "ctl/plan_kind.h"
+#include "ctl/document/plan_kind.h"
 
 int plan_text_order(const void *a, const void *b)
 {

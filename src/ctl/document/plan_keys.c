@@ -2,7 +2,7 @@
 /* Public keys that a deployment permits in one credential only. */
 #include <stdlib.h>
 
-#include "ctl/plan_kind.h"
+#include "ctl/document/plan_kind.h"
 
 #define ONLY_ONE                                                                                   \
     "and the database permits each key in one credential of an account only "                      \

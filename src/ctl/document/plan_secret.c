@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctl/plan_kind.h"
-#include "ctl/secret_source.h"
+#include "ctl/document/plan_kind.h"
+#include "ctl/document/secret_source.h"
 #include "store/oauth_secret.h"
 
 #define ADVICE "Give {\"env\": \"NAME\"} or {\"file\": \"PATH\"}."

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctl/plan_kind.h"
+#include "ctl/document/plan_kind.h"
 
 /* ---- keys ---- */
 

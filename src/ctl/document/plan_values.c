@@ -2,7 +2,7 @@
 /* The old and the new values of an update, for people and for programs. */
 #include <string.h>
 
-#include "ctl/plan_kind.h"
+#include "ctl/document/plan_kind.h"
 #include "json/write.h"
 
 /* Bytes of a value that people see, and of what they see around a difference in a longer one. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a document may take client secrets from: its author need not be who applies it, and who
  * applies it may read more. */
-#ifndef ADIT_CTL_SECRET_SOURCE_H
-#define ADIT_CTL_SECRET_SOURCE_H
+#ifndef ADIT_CTL_DOCUMENT_SECRET_SOURCE_H
+#define ADIT_CTL_DOCUMENT_SECRET_SOURCE_H
 
 #include "ctl/ctl.h"
 #include "ctl/secret_file.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* For the files plan*.c: what they look at, and making changes. */
-#ifndef ADIT_CTL_PLAN_KIND_H
-#define ADIT_CTL_PLAN_KIND_H
+#ifndef ADIT_CTL_DOCUMENT_PLAN_KIND_H
+#define ADIT_CTL_DOCUMENT_PLAN_KIND_H
 
-#include "ctl/plan.h"
+#include "ctl/document/plan.h"
 
 /* Items that one statement looks for, or writes. */
 #define PLAN_BATCH 500

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Plans what a document changes, and writes it. */
-#include "ctl/plan.h"
+#include "ctl/document/plan.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "ctl/accounts.h"
-#include "ctl/plan_kind.h"
+#include "ctl/document/plan_kind.h"
 #include "store/account.h"
 #include "store/store.h"
 

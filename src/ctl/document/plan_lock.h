@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The rows that plans change, which others changed at the same time: a later try locks them. */
-#ifndef ADIT_CTL_PLAN_LOCK_H
-#define ADIT_CTL_PLAN_LOCK_H
+#ifndef ADIT_CTL_DOCUMENT_PLAN_LOCK_H
+#define ADIT_CTL_DOCUMENT_PLAN_LOCK_H
 
-#include "ctl/plan.h"
+#include "ctl/document/plan.h"
 
 /* A stored row. */
 struct plan_lock {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The rows that a later try locks. */
-#include "ctl/plan_lock.h"
+#include "ctl/document/plan_lock.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctl/plan_kind.h"
+#include "ctl/document/plan_kind.h"
 #include "store/document_lock.h"
 #include "store/history.h"
 

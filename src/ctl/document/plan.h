@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What has to be written so that the database is as a document says. */
-#ifndef ADIT_CTL_PLAN_H
-#define ADIT_CTL_PLAN_H
+#ifndef ADIT_CTL_DOCUMENT_PLAN_H
+#define ADIT_CTL_DOCUMENT_PLAN_H
 
-#include "ctl/document.h"
+#include "ctl/document/document.h"
 #include "ctl/progress.h"
 #include "store/document_write.h"
 #include "store/keyring.h"
