@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Replaces the names in templates. */
-#include "ctl/fill_in.h"
+#include "ctl/config/fill_in.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Turns templates of configuration files into C strings (src/ctl/templates.h): nginx/adit.conf.in
-# becomes template_nginx_adit.  Lines that begin with "#@" are left out.  A line "#@include PATH" stands
+# Turns templates of configuration files into C strings (src/ctl/config/templates.h):
+# nginx/adit.conf.in becomes template_nginx_adit.  Lines that begin with "#@" are left out.  A line "#@include PATH" stands
 # for the lines of that file, with as many blanks before each.  A line "#@unset X-A-B CHARACTERS" stands
 # for lines that have Apache drop headers whose names have two of the characters in place of the "-".
 function name_of(path) {
@@ -44,8 +44,8 @@ function put_file(path, blanks,    line, read) {
     close(path)
 }
 BEGIN {
-    print "/* Made from nginx/, apache/ and gateway/ by src/ctl/templates.awk. */"
-    print "#include \"ctl/templates.h\""
+    print "/* Made from nginx/, apache/ and gateway/ by src/ctl/config/templates.awk. */"
+    print "#include \"ctl/config/templates.h\""
 }
 FNR == 1 {
     if (NR > 1)

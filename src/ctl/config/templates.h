@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The web servers' configuration files, built in from nginx/, apache/ and gateway/. */
-#ifndef ADIT_CTL_TEMPLATES_H
-#define ADIT_CTL_TEMPLATES_H
+#ifndef ADIT_CTL_CONFIG_TEMPLATES_H
+#define ADIT_CTL_CONFIG_TEMPLATES_H
 
 /* "aditctl web-server" replaces names such as @PREFIX@ in these. */
 extern const char template_nginx_adit[];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The configuration of web servers that ask adit-gate. */
-#ifndef ADIT_CTL_GATE_CONFIG_H
-#define ADIT_CTL_GATE_CONFIG_H
+#ifndef ADIT_CTL_CONFIG_GATE_CONFIG_H
+#define ADIT_CTL_CONFIG_GATE_CONFIG_H
 
 #include "base/buf.h"
 #include "base/must_check.h"

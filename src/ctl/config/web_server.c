@@ -7,8 +7,8 @@
 
 #include "base/buf.h"
 #include "ctl/listing.h"
-#include "ctl/fill_in.h"
-#include "ctl/templates.h"
+#include "ctl/config/fill_in.h"
+#include "ctl/config/templates.h"
 #include "http/names.h"
 
 #define PREFIX_LEN_MAX 255

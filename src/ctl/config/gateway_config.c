@@ -9,9 +9,9 @@
 #include "base/buf.h"
 #include "base/ident.h"
 #include "ctl/listing.h"
-#include "ctl/fill_in.h"
-#include "ctl/gate_config.h"
-#include "ctl/templates.h"
+#include "ctl/config/fill_in.h"
+#include "ctl/config/gate_config.h"
+#include "ctl/config/templates.h"
 #include "model/domain.h"
 
 #define USER_LEN_MAX 32

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fills in the templates of configuration files. */
-#ifndef ADIT_CTL_FILL_IN_H
-#define ADIT_CTL_FILL_IN_H
+#ifndef ADIT_CTL_CONFIG_FILL_IN_H
+#define ADIT_CTL_CONFIG_FILL_IN_H
 
 #include <stdbool.h>
 

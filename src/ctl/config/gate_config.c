@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The configuration of web servers that ask adit-gate. */
-#include "ctl/gate_config.h"
+#include "ctl/config/gate_config.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/ascii.h"
 #include "base/ident.h"
 #include "base/number.h"
-#include "ctl/fill_in.h"
+#include "ctl/config/fill_in.h"
 #include "ctl/gate_ask.h"
 
 /* Bytes of a URL and of a host. */
