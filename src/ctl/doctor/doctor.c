@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* aditctl doctor: checks the installation and prints a line for each check. */
-#include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,52 +16,6 @@
 
 /* Beyond this difference, times in the log do not match those of audit events. */
 #define CLOCK_TOLERANCE_MS 2000
-
-/* A message that a finding fits into. */
-#define MESSAGE_SIZE 2048
-
-static void print_finding(struct findings *findings, const char *level, const char *what,
-                          const char *message)
-{
-    if (findings->relay)
-        fprintf(findings->relay, "%s%c%s%c%s%c", level, 0, what, 0, message, 0);
-    else if (findings->out.ctl->options.json)
-        listing_add(&findings->out,
-                    (struct text[]){text_of(level), text_of(what), text_of(message)});
-    else
-        printf("%-8s %-9s %s\n", level, what, message);
-}
-
-void doctor_line(struct findings *findings, const char *level, const char *what, const char *format,
-                 ...)
-{
-    char message[MESSAGE_SIZE];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
-    print_finding(findings, level, what, message);
-}
-
-void doctor_trouble(struct findings *findings, const char *what, const char *format, ...)
-{
-    char message[MESSAGE_SIZE];
-    va_list args;
-
-    findings->n_troubles++;
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
-    print_finding(findings, "trouble", what, message);
-}
-
-void doctor_relay(struct findings *findings, const char *level, const char *what,
-                  const char *message)
-{
-    findings->n_troubles += strcmp(level, "trouble") == 0;
-    print_finding(findings, level, what, message);
-}
 
 static void ok(struct findings *findings, const char *what, const char *detail)
 {
@@ -274,11 +226,6 @@ static void note_grant(void *context, const char *what, bool is_missing)
     }
 }
 
-bool doctor_may_be_there(const char *path)
-{
-    return access(path, F_OK) == 0 || errno == EACCES;
-}
-
 struct role_check {
     struct findings *findings;
     const struct doctor_role *role;
@@ -375,23 +322,6 @@ static void check_writes(struct findings *findings, struct pg *pg, bool is_distr
                           : "a change was made and rolled back");
     else
         trouble_error(findings, "writes", &err);
-}
-
-void doctor_say_time(char out[DOCTOR_TIME_SIZE], int64_t ms)
-{
-    static const struct {
-        int64_t ms;
-        const char *unit;
-    } units[] = {{INT64_C(86400000), "days"}, {3600000, "h"}, {60000, "min"}, {1000, "s"}};
-
-    snprintf(out, DOCTOR_TIME_SIZE, "%lld ms", (long long)ms);
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        if (ms < 5 * units[i].ms)
-            continue;
-        snprintf(out, DOCTOR_TIME_SIZE, "%lld %s",
-                 (long long)((ms + units[i].ms / 2) / units[i].ms), units[i].unit);
-        return;
-    }
 }
 
 static void check_clock(struct findings *findings, struct pg *pg)

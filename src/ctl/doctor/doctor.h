@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the files of aditctl doctor. */
+/* The checks of aditctl doctor, a file per program. */
 #ifndef ADIT_CTL_DOCTOR_DOCTOR_H
 #define ADIT_CTL_DOCTOR_DOCTOR_H
 
-#include "ctl/listing.h"
+#include "ctl/doctor/findings.h"
+#include "ctl/doctor/machine.h"
 #include "store/keyring.h"
 
 /* What root learns for a service before it becomes the service's user: systemd may hand the service
@@ -16,30 +17,6 @@ struct doctor_learned {
     const char *gate_why;
     int gate_status;
 };
-
-struct findings {
-    struct listing_out out; /* for JSON */
-    int n_troubles;
-    FILE *relay;                    /* in a child of root: to the parent, which prints */
-    struct doctor_learned *learned; /* in a child of root */
-};
-
-/* Prints a line, or a row in JSON: a verdict (ok, note, trouble), what was checked, and what was
- * found. */
-void doctor_line(struct findings *findings, const char *level, const char *what, const char *format,
-                 ...) __attribute__((format(printf, 4, 5)));
-
-/* Prints such a line for a trouble, and counts it. */
-void doctor_trouble(struct findings *findings, const char *what, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* Writes a duration as people say it: "120 ms", "5 s", "24 h". */
-#define DOCTOR_TIME_SIZE 32
-void doctor_say_time(char out[DOCTOR_TIME_SIZE], int64_t ms);
-
-/* Returns the value of the first line "name value" with that name, or an absent text.  No NUL
- * follows it. */
-struct text doctor_value(struct text lines, const char *name);
 
 /* A program of Adit on this machine. */
 struct doctor_service {
@@ -55,16 +32,6 @@ struct doctor_service {
  * without a finding if this machine has no such user. */
 MUST_CHECK bool doctor_as_service(struct findings *findings, const struct ctl *ctl,
                                   const struct doctor_service *service);
-
-/* Prints a line of a child. */
-void doctor_relay(struct findings *findings, const char *level, const char *what,
-                  const char *message);
-
-/* Returns whether there is a file.  One in a folder that this user may not enter may be there. */
-bool doctor_may_be_there(const char *path);
-
-/* Returns whether systemd starts the unit at boot.  Without systemd, it does not. */
-MUST_CHECK bool doctor_starts_at_boot(const char *unit);
 
 /* A role of grants.sql that another program than the responder has. */
 struct doctor_role {
@@ -117,9 +84,6 @@ void port_doctor_check(struct findings *findings, const struct conf *conf);
 /* Checks that the machine, sshd's unit and the slices of its users bear as many SSH sessions as the
  * settings permit. */
 void session_doctor_check(struct findings *findings, const struct conf *conf);
-
-/* Runs a program and appends all that it prints.  Returns whether it ended with status 0. */
-MUST_CHECK bool doctor_run(char *const *arguments, struct buf *out);
 
 /* Returns whether sshd runs the helper for a user of this machine.  If sshd does not tell, every
  * block "Match User" counts. */

@@ -48,19 +48,6 @@ static void find_user(const struct doctor_service *service, char user[USER_SIZE]
     buf_free(&out);
 }
 
-bool doctor_starts_at_boot(const char *unit)
-{
-    char name[64];
-    char *const arguments[] = {(char[]){"/usr/bin/systemctl"}, (char[]){"is-enabled"}, name, NULL};
-    struct buf out = {0};
-    bool is_enabled;
-
-    snprintf(name, sizeof name, "%s", unit);
-    is_enabled = access(arguments[0], X_OK) == 0 && doctor_run(arguments, &out);
-    buf_free(&out);
-    return is_enabled;
-}
-
 static bool read_settings(const char *path, struct buf *out)
 {
     int fd = ctl_open_file(path);

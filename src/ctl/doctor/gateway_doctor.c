@@ -38,18 +38,6 @@ bool gateway_doctor_is_due(const struct conf *conf)
 
 /* ---- what the daemon says ---- */
 
-struct text doctor_value(struct text lines, const char *name)
-{
-    size_t len = strlen(name);
-    struct text line;
-
-    while ((line = ask_next_line(&lines)).s) {
-        if (line.len > len && text_begins(line, name) && line.s[len] == ' ')
-            return text_part(line, len + 1, line.len);
-    }
-    return (struct text){0};
-}
-
 static bool status_is(struct text lines, const char *name, const char *wanted)
 {
     return text_eq(doctor_value(lines, name), text_of(wanted));

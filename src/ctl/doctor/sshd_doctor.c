@@ -3,7 +3,6 @@
  * its log, and what it does not say at all. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -11,7 +10,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "ask/ask.h"
@@ -25,7 +23,6 @@
 /* What the helper has to be told, in this order. */
 #define HELPER_ARGUMENTS "%u %f %t %k"
 
-#define OUTPUT_MAX (256 * 1024)
 #define LINE_SIZE 4096
 #define USER_SIZE 64
 #define USERS_MAX 32
@@ -118,38 +115,6 @@ static const struct directive directives[] = {
 };
 
 #define N_DIRECTIVES (sizeof directives / sizeof *directives)
-
-bool doctor_run(char *const *arguments, struct buf *out)
-{
-    int status = -1;
-    int ends[2];
-    pid_t child;
-
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return false;
-    child = fork();
-    if (child == 0) {
-        dup2(ends[1], STDOUT_FILENO);
-        dup2(ends[1], STDERR_FILENO);
-        execv(arguments[0], arguments);
-        _exit(127);
-    }
-    close(ends[1]);
-    while (child > 0 && out->len < OUTPUT_MAX) {
-        char *room = buf_room(out, 4096);
-        ssize_t n = room ? read(ends[0], room, 4096) : 0;
-
-        if (n <= 0 && (n == 0 || errno != EINTR))
-            break;
-        if (n > 0)
-            out->len += (size_t)n;
-        out->data[out->len] = '\0';
-    }
-    close(ends[0]);
-    if (child < 0 || waitpid(child, &status, 0) != child)
-        return false;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
 
 /* Appends what sshd's settings are for a user and a connection.  Returns false with its complaint
  * there. */

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Prints findings, or relays them to the parent. */
+#include "ctl/doctor/findings.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* A message that a finding fits into. */
+#define MESSAGE_SIZE 2048
+
+static void print_finding(struct findings *findings, const char *level, const char *what,
+                          const char *message)
+{
+    if (findings->relay)
+        fprintf(findings->relay, "%s%c%s%c%s%c", level, 0, what, 0, message, 0);
+    else if (findings->out.ctl->options.json)
+        listing_add(&findings->out,
+                    (struct text[]){text_of(level), text_of(what), text_of(message)});
+    else
+        printf("%-8s %-9s %s\n", level, what, message);
+}
+
+void doctor_line(struct findings *findings, const char *level, const char *what, const char *format,
+                 ...)
+{
+    char message[MESSAGE_SIZE];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    print_finding(findings, level, what, message);
+}
+
+void doctor_trouble(struct findings *findings, const char *what, const char *format, ...)
+{
+    char message[MESSAGE_SIZE];
+    va_list args;
+
+    findings->n_troubles++;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    print_finding(findings, "trouble", what, message);
+}
+
+void doctor_relay(struct findings *findings, const char *level, const char *what,
+                  const char *message)
+{
+    findings->n_troubles += strcmp(level, "trouble") == 0;
+    print_finding(findings, level, what, message);
+}
+
+void doctor_say_time(char out[DOCTOR_TIME_SIZE], int64_t ms)
+{
+    static const struct {
+        int64_t ms;
+        const char *unit;
+    } units[] = {{INT64_C(86400000), "days"}, {3600000, "h"}, {60000, "min"}, {1000, "s"}};
+
+    snprintf(out, DOCTOR_TIME_SIZE, "%lld ms", (long long)ms);
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (ms < 5 * units[i].ms)
+            continue;
+        snprintf(out, DOCTOR_TIME_SIZE, "%lld %s",
+                 (long long)((ms + units[i].ms / 2) / units[i].ms), units[i].unit);
+        return;
+    }
+}
