@@ -48,6 +48,9 @@ struct doctor_role {
 MUST_CHECK struct pg *doctor_check_role(struct findings *findings, const struct conf *conf,
                                         const char *conninfo, const struct doctor_role *role);
 
+/* Checks the key file and the database with ctl->pg, and prints a line for each check. */
+void responder_doctor_check(struct findings *findings, const struct ctl *ctl);
+
 /* Check the key file, and whether it opens the client secrets that pg may read. */
 void doctor_check_keys(struct findings *findings, const struct ctl *ctl, struct pg *pg);
 

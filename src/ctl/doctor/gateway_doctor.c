@@ -3,7 +3,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ask/ask.h"
 #include "base/number.h"
 #include "ctl/doctor/doctor.h"
 #include "pg/pg.h"
