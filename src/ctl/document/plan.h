@@ -8,6 +8,9 @@
 #include "store/document_write.h"
 #include "store/keyring.h"
 
+/* Items that one statement looks for, or writes. */
+#define PLAN_BATCH 500
+
 /* One resource that is created, updated or deleted. */
 struct plan_change {
     enum document_verb verb;

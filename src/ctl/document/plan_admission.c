@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the changes of a plan open. */
 #include "ctl/admission.h"
-#include "ctl/document/plan_kind.h"
+#include "ctl/document/plan_change.h"
 
 static void warn_of_change(struct admission_warnings *warnings, const struct plan_change *change)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctl/document/plan_kind.h"
+#include "ctl/document/plan_change.h"
 #include "store/document_lock.h"
 #include "store/history.h"
 
