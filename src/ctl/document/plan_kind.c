@@ -1,133 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Compares the items of one kind in an account with their rows. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "ctl/document/plan_kind.h"
-
-/* ---- keys ---- */
-
-/* What tells the rows of a kind in an account apart.  A credential without an id goes by its key,
- * description and owner, and is of the second class. */
-struct key {
-    int class;
-    struct text first;
-    struct text second;
-    struct text owner; /* absent, to look for an item: of any owner */
-};
-
-static struct key key_of(const struct document_entry *entry, bool by_id)
-{
-    const struct ssh_credential_input *input = &entry->of.credential.input;
-
-    switch (entry->kind) {
-    case DOCUMENT_PRINCIPAL:
-        return (struct key){0, entry->of.principal.id, text_of(""), text_of("")};
-    case DOCUMENT_CREDENTIAL:
-        if (by_id && input->id.s)
-            return (struct key){0, input->id, text_of(""), text_of("")};
-        return (struct key){1, text_of(input->parsed_key.fingerprint), input->description,
-                            input->owner_id.s ? input->owner_id : text_of("")};
-    case DOCUMENT_OAUTH:
-        return (struct key){0, entry->of.oauth.edge_id, entry->of.oauth.id, text_of("")};
-    case DOCUMENT_MUTUAL_TLS:
-        return (struct key){0, entry->of.mutual_tls.id, text_of(""), text_of("")};
-    case DOCUMENT_ACCOUNT:
-    case DOCUMENT_N_KINDS:
-        break;
-    }
-    return (struct key){0, text_of(""), text_of(""), text_of("")};
-}
-
-static int compare_keys(const struct key *a, const struct key *b)
-{
-    int order = a->class - b->class;
-
-    if (order == 0)
-        order = text_cmp(a->first, b->first);
-    if (order == 0)
-        order = text_cmp(a->second, b->second);
-    return order || !a->owner.s ? order : text_cmp(a->owner, b->owner);
-}
-
-static int item_order(const void *a, const void *b)
-{
-    const struct document_item *const *x = a;
-    const struct document_item *const *y = b;
-    struct key key_x = key_of(&(*x)->entry, true);
-    struct key key_y = key_of(&(*y)->entry, true);
-    int order = compare_keys(&key_x, &key_y);
-
-    /* The first of two in the file stays the first. */
-    return order ? order : ((*x)->entry.index > (*y)->entry.index) * 2 - 1;
-}
-
-static int key_order(const void *key, const void *element)
-{
-    const struct document_item *const *item = element;
-    struct key item_key = key_of(&(*item)->entry, true);
-
-    return compare_keys(key, &item_key);
-}
-
-static struct document_item *find_item(const struct plan_looking *looking, struct key key)
-{
-    struct document_item **found =
-        bsearch(&key, looking->sorted, looking->items->n, sizeof *looking->sorted, key_order);
-
-    return found ? *found : NULL;
-}
-
-/* Returns whether a row is, or belongs to, one of the account's owners in the document. */
-static bool is_of_owners(const struct plan_looking *looking, const struct document_row *row)
-{
-    const struct text_list *owners = &looking->account->account->entry.of.account_entry.owners;
-    struct text owner = looking->kind == DOCUMENT_PRINCIPAL
-                            ? row->entry.of.principal.id
-                            : row->entry.of.credential.input.owner_id;
-    bool is_within = !owners->given;
-
-    for (size_t i = 0; !is_within && i < owners->n; i++)
-        is_within = text_eq(owners->items[i], owner);
-    return is_within;
-}
-
-/* Returns the item that may want a row, or NULL.  A credential of another owner is never meant:
- * whoever may only write their own could put it in the place of the file's. */
-static struct document_item *item_of_row(const struct plan_looking *looking,
-                                         const struct document_row *row)
-{
-    struct document_item *item = find_item(looking, key_of(&row->entry, true));
-
-    if (!item && looking->kind == DOCUMENT_CREDENTIAL)
-        item = find_item(looking, key_of(&row->entry, false));
-    return item;
-}
-
-const struct document_item *plan_find_wanting(const struct plan_looking *looking,
-                                              const struct document_row *row)
-{
-    const struct document_item *item = item_of_row(looking, row);
-
-    /* Of several credentials with one key, description and owner, it wants one. */
-    if (item && looking->kind == DOCUMENT_CREDENTIAL &&
-        !text_eq(item->found_id, row->entry.of.credential.input.id))
-        item = NULL;
-    return item;
-}
-
-bool plan_prunes_row(const struct plan_looking *looking, const struct document_row *row)
-{
-    const struct document_account *account = &looking->account->account->entry.of.account_entry;
-
-    return looking->plan->prunes && account->has[looking->kind] && is_of_owners(looking, row);
-}
-
-void plan_tell(const struct plan_looking *looking, const struct document_item *item,
-               const struct error *err)
-{
-    document_tell(looking->plan->document, &item->entry, err);
-}
 
 /* Gives the items that go without an id the owner that they would get, since they go by it. */
 static bool settle_keys(const struct plan_looking *looking)
@@ -144,34 +19,6 @@ static bool settle_keys(const struct plan_looking *looking)
             return false;
         has_looked = true;
         input->owner_id = only;
-    }
-    return true;
-}
-
-/* Sorts the items by their keys, and tells which are there twice. */
-static bool sort_items(struct plan_looking *looking)
-{
-    struct document_items *items = looking->items;
-    struct error err;
-
-    looking->sorted = arena_array(&looking->plan->arena, items->n, sizeof *looking->sorted);
-    if (!looking->sorted)
-        return plan_out_of_memory();
-    if (items->n == 0)
-        return true;
-    memcpy(looking->sorted, items->items, items->n * sizeof *looking->sorted);
-    qsort(looking->sorted, items->n, sizeof *looking->sorted, item_order);
-    for (size_t i = 1; i < items->n; i++) {
-        struct key before = key_of(&looking->sorted[i - 1]->entry, true);
-        struct key key = key_of(&looking->sorted[i]->entry, true);
-
-        if (compare_keys(&before, &key) != 0)
-            continue;
-        error_say(&err, ERR_WRONG_VALUE, "This is the same as %s[%zu]: %s.",
-                  document_list_name(looking->kind), looking->sorted[i - 1]->entry.index,
-                  key.class == 0 ? "both have the same id"
-                                 : "both have the same key, description and owner, and no id");
-        plan_tell(looking, looking->sorted[i], &err);
     }
     return true;
 }
@@ -201,7 +48,7 @@ static bool settle_credential(const struct plan_looking *looking, const struct d
         error_say(&err, ERR_WRONG_VALUE,
                   "created_at is %s, but %s was created at %s. Leave it out, or give the same.",
                   credential->created_at.s, stored->input.id.s, stored->created_at.s);
-    else if (!input->owner_id.s && !is_of_owners(looking, row))
+    else if (!input->owner_id.s && !plan_is_of_owners(looking, row))
         error_say(
             &err, ERR_WRONG_VALUE,
             "%s belongs to %s, which is not in the account's owners. Take it out of the file, "
@@ -277,12 +124,9 @@ static bool compare_item(const struct plan_looking *looking, struct document_ite
 static void warn_alike(const struct plan_looking *looking, const struct document_row *row)
 {
     const struct ssh_credential_input *input = &row->entry.of.credential.input;
-    struct key key = key_of(&row->entry, false);
-    struct document_item *item;
+    struct document_item *item = plan_item_like_row(looking, row);
 
-    key.owner = (struct text){0};
-    item = find_item(looking, key);
-    if (!item || item->is_like_another || !is_of_owners(looking, row) ||
+    if (!item || item->is_like_another || !plan_is_of_owners(looking, row) ||
         plan_prunes_row(looking, row))
         return;
     item->is_like_another = true;
@@ -298,7 +142,7 @@ static void warn_alike(const struct plan_looking *looking, const struct document
 static bool take_row(const struct plan_looking *looking, const struct document_row *row)
 {
     const struct text id = row->entry.of.credential.input.id;
-    struct document_item *item = item_of_row(looking, row);
+    struct document_item *item = plan_item_of_row(looking, row);
     struct error err;
     bool ok = true;
 
@@ -322,22 +166,6 @@ static bool take_row(const struct plan_looking *looking, const struct document_r
 
 /* ---- looking for rows ---- */
 
-static void add_to(struct text_list *list, struct text text)
-{
-    list->items[list->n++] = text;
-}
-
-/* Fills in the keys of some items.  Their lists have room. */
-static void fill_keys(struct document_keys *keys, struct document_item *const *items, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        struct key key = key_of(&items[i]->entry, true);
-
-        add_to(key.class == 0 ? &keys->ids : &keys->fingerprints, key.first);
-        add_to(key.class == 0 ? &keys->second : &keys->descriptions, key.second);
-    }
-}
-
 static bool look_for(const struct plan_looking *looking, struct document_item *const *items,
                      size_t n)
 {
@@ -353,7 +181,7 @@ static bool look_for(const struct plan_looking *looking, struct document_item *c
     struct error err;
     bool ok;
 
-    fill_keys(&keys, items, n);
+    plan_fill_keys(&keys, items, n);
     ok = document_find(plan->ctl->pg, looking->kind, looking->account_id, &keys, &arena, &result,
                        &err);
     if (!ok)
@@ -465,7 +293,7 @@ bool plan_kind(struct plan_looking *looking)
     struct plan *plan = looking->plan;
 
     looking->items = &looking->account->kinds[looking->kind];
-    if (!settle_keys(looking) || !sort_items(looking))
+    if (!settle_keys(looking) || !plan_sort_items(looking))
         return false;
     for (size_t from = 0; from < looking->items->n; from += PLAN_BATCH) {
         size_t left = looking->items->n - from;

@@ -1,21 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* For the files plan*.c: what they look at. */
+/* Comparing the items of one kind in an account with their rows, in steps. */
 #ifndef ADIT_CTL_DOCUMENT_PLAN_KIND_H
 #define ADIT_CTL_DOCUMENT_PLAN_KIND_H
 
 #include "ctl/document/plan_change.h"
-
-/* What is looked at: the items of a kind in an account. */
-struct plan_looking {
-    struct plan *plan;
-    struct document_account_items *account;
-    enum document_kind kind;
-    struct text account_id;
-    bool is_new;         /* the account is created */
-    size_t first_change; /* of the account, in the plan */
-    struct document_items *items;
-    struct document_item **sorted; /* by their keys */
-};
+#include "ctl/document/plan_match.h"
 
 /* Compares the items of looking->kind with their rows, and adds the changes.  The caller fills in
  * all members but the last two.  Returns false after a message. */
@@ -50,16 +39,6 @@ MUST_CHECK bool plan_check_leavers(const struct plan_looking *looking);
  * message. */
 MUST_CHECK bool plan_check_keys(const struct plan_looking *looking);
 
-/* Returns the item that wants a row of looking->kind, whose items were found; or NULL. */
-const struct document_item *plan_find_wanting(const struct plan_looking *looking,
-                                              const struct document_row *row);
-
-/* Returns whether a row of looking->kind that no item wants is deleted. */
-bool plan_prunes_row(const struct plan_looking *looking, const struct document_row *row);
-
-/* Orders two struct text by their bytes, for qsort() and bsearch(). */
-int plan_text_order(const void *a, const void *b);
-
 /* Settles the client secret of a module for a change.  row is the stored module, or NULL.  Seals a
  * new secret.  Sets *is_changed.  Returns false if there is no such secret, with a fault of the
  * document in *fault; or after a message, with ERR_NONE there. */
@@ -74,9 +53,5 @@ MUST_CHECK bool plan_show_values(struct plan *plan, struct plan_change *change,
 /* Keeps where the client secret of a module that is created comes from.  Returns false after a
  * message. */
 MUST_CHECK bool plan_show_secret(struct plan *plan, struct plan_change *change);
-
-/* Tells of a fault in an item. */
-void plan_tell(const struct plan_looking *looking, const struct document_item *item,
-               const struct error *err);
 
 #endif

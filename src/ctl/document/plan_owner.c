@@ -4,11 +4,6 @@
 
 #include "ctl/document/plan_kind.h"
 
-int plan_text_order(const void *a, const void *b)
-{
-    return text_cmp(*(const struct text *)a, *(const struct text *)b);
-}
-
 static bool has_text(const struct text_list *sorted, struct text text)
 {
     return bsearch(&text, sorted->items, sorted->n, sizeof text, plan_text_order) != NULL;
