@@ -3,6 +3,9 @@
 #include "ctl/accounts.h"
 
 #include "ctl/listing.h"
+#include "ctl/option_values.h"
+#include "ctl/output.h"
+#include "ctl/question.h"
 #include "store/account.h"
 #include "store/store.h"
 

@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "ctl/listing.h"
+#include "ctl/option_values.h"
 #include "ctl/progress.h"
 #include "model/audit_event.h"
 

@@ -5,6 +5,8 @@
 #include "ctl/accounts.h"
 #include "ctl/history.h"
 #include "ctl/keys.h"
+#include "ctl/option_values.h"
+#include "ctl/output.h"
 #include "store/api_key.h"
 #include "store/principal.h"
 #include "store/store.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* aditctl migrate. */
 #include "ctl/listing.h"
+#include "ctl/option_values.h"
 #include "store/migrations.h"
 #include "store/schema.h"
 

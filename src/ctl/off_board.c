@@ -6,6 +6,8 @@
 #include "ctl/accounts.h"
 #include "ctl/listing.h"
 #include "ctl/principals.h"
+#include "ctl/question.h"
+#include "ctl/retry.h"
 
 /* aditctl needs no admin: this is no reason to refuse. */
 static void warn_last_admin(const struct principal_end *end)

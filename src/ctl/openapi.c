@@ -7,6 +7,7 @@
 #include "base/ascii.h"
 #include "base/buf.h"
 #include "ctl/ctl.h"
+#include "ctl/open_file.h"
 #include "http/names.h"
 
 /* The file has a tenth of it. */

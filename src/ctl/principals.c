@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "ctl/keys.h"
+#include "ctl/option_values.h"
+#include "ctl/output.h"
 #include "ctl/principals.h"
 #include "store/account.h"
 #include "store/store.h"

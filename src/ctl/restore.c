@@ -4,8 +4,11 @@
 
 #include "ctl/history.h"
 #include "ctl/listing.h"
+#include "ctl/output.h"
 #include "ctl/progress.h"
+#include "ctl/question.h"
 #include "ctl/restore_step.h"
+#include "ctl/retry.h"
 #include "ctl/secret_file.h"
 #include "model/audit_event.h"
 #include "store/oauth_secret.h"

@@ -3,6 +3,7 @@
 #include "ctl/restore_order.h"
 
 #include "base/number.h"
+#include "ctl/option_values.h"
 #include "model/audit_event.h"
 
 /* Reads the number of an event, or its identifier in the interface. */

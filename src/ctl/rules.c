@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "ctl/listing.h"
+#include "ctl/open_file.h"
 #include "ctl/progress.h"
 #include "model/acl.h"
 #include "model/key_scan.h"

@@ -15,6 +15,7 @@
 
 #include "base/wait.h"
 #include "ctl/doctor/doctor.h"
+#include "ctl/open_file.h"
 
 #define USER_SIZE 64
 #define SETTINGS_MAX (1024 * 1024)

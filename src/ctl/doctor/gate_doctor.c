@@ -10,6 +10,7 @@
 #include "crypt/certificate.h"
 #include "ctl/doctor/doctor.h"
 #include "ctl/gate_ask.h"
+#include "ctl/open_file.h"
 #include "ctl/secret_file.h"
 #include "store/account.h"
 #include "store/gate.h"

@@ -4,9 +4,11 @@
 
 #include "base/clock.h"
 #include "ctl/accounts.h"
+#include "ctl/document/plan_lock.h"
 #include "ctl/listing.h"
 #include "ctl/plain.h"
-#include "ctl/document/plan_lock.h"
+#include "ctl/question.h"
+#include "ctl/retry.h"
 
 /* Listed before the question; diff lists all. */
 #define MAX_DELETIONS_SHOWN 20

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/invisible.h"
+#include "ctl/open_file.h"
 #include "http/names.h"
 
 #define READ_SIZE 65536

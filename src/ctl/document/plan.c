@@ -7,6 +7,7 @@
 
 #include "ctl/accounts.h"
 #include "ctl/document/plan_kind.h"
+#include "ctl/retry.h"
 #include "store/account.h"
 #include "store/store.h"
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Tells whether to try again, and when. */
+#include "ctl/retry.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define MAX_TRIES 5
+#define FIRST_PAUSE_MS 50L
+
+bool ctl_is_beaten(const struct error *err)
+{
+    /* Serialization failure, deadlock, foreign key, unique key. */
+    static const char *const states[] = {"40001", "40P01", "23503", "23505"};
+    bool found = false;
+
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++)
+        found = found || strcmp(err->sqlstate, states[i]) == 0;
+    return found && err->code != ERR_OUTCOME_UNKNOWN;
+}
+
+bool ctl_set_beaten(struct error *err)
+{
+    error_set(err, ERR_DATABASE_UNAVAILABLE);
+    snprintf(err->sqlstate, sizeof err->sqlstate, "40001");
+    return false;
+}
+
+bool ctl_try_again(const struct error *err, int *n_tries)
+{
+    struct timespec pause = {.tv_nsec = (FIRST_PAUSE_MS << *n_tries) * 1000000L};
+
+    if ((err && !ctl_is_beaten(err)) || *n_tries == MAX_TRIES || ++*n_tries == MAX_TRIES)
+        return false;
+    nanosleep(&pause, NULL);
+    return true;
+}
