@@ -31,7 +31,9 @@ struct ctl {
     bool lost_output;           /* ctl_flush() has failed, and said so */
 };
 
-/* Print "aditctl: ..." and a newline on standard error.  Return CTL_FAILED and CTL_USAGE. */
+/* Print "aditctl: ..." and a newline on standard error, as plain_put_message() shows it.  Return
+ * nothing, CTL_FAILED and CTL_USAGE. */
+void ctl_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int ctl_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int ctl_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -25,6 +25,13 @@ void plain_put(struct buf *out, struct text text)
     }
 }
 
+void plain_put_warning(struct buf *out, struct text text)
+{
+    buf_puts(out, "aditctl: warning: ");
+    plain_put(out, text);
+    buf_puts(out, "\n");
+}
+
 /* Appends a word.  If it is quoted, the closing quote and a ',' or ';' stay. */
 static void put_word(struct buf *out, struct text word)
 {

@@ -9,6 +9,9 @@
  * that is not UTF-8: neither escape sequences nor changes of direction reach the terminal. */
 void plain_put(struct buf *out, struct text text);
 
+/* Appends the line "aditctl: warning: ..." with the text in the same way. */
+void plain_put_warning(struct buf *out, struct text text);
+
 /* Appends a message in the same way.  Cuts a word that is longer than any name to its first 80
  * bytes and "...", and leaves out the middle of a message of more than 4,096 bytes. */
 void plain_put_message(struct buf *out, struct text message);

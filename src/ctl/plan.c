@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ctl/accounts.h"
+#include "ctl/plain.h"
 #include "ctl/plan_kind.h"
 #include "store/account.h"
 #include "store/store.h"
@@ -32,7 +33,7 @@ void plan_warn(struct plan *plan, const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    buf_printf(&plan->warnings, "aditctl: warning: %s\n", what);
+    plain_put_warning(&plan->warnings, text_of(what));
 }
 
 /* ---- changes ---- */
