@@ -44,8 +44,8 @@ int ctl_fail_error(const struct error *err);
  * messages have several.  The text is static and changes with the next call. */
 const char *ctl_reason(const struct error *err);
 
-/* Returns whether the value of --OPTION is UTF-8 of at most 255 bytes without control characters.
- * Prints a message if not.  NULL is valid. */
+/* Returns whether the value of --OPTION is UTF-8 of at most 255 bytes, without control characters
+ * and with one that shows.  Prints a message if not.  NULL is valid. */
 MUST_CHECK bool ctl_text_valid(const char *option, const char *value);
 
 /* Reads the value of --OPTION, a whole number and a unit such as 90d, into *seconds: 1 second to
