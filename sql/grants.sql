@@ -63,6 +63,10 @@ DECLARE
                             WHERE rolname = current_user);
     -- Citus has no rights to columns.  This function of sql/optional/citus.sql keeps them instead.
     is_distributed boolean := pg_catalog.to_regprocedure('adit.keep_columns()') IS NOT NULL;
+    -- On Citus, each node has a database of its own.
+    owns_database boolean := NOT is_distributed AND (
+        SELECT pg_catalog.pg_has_role(datdba, 'USAGE') FROM pg_catalog.pg_database
+        WHERE datname = pg_catalog.current_database());
     grantee text;
     command text;
 BEGIN
@@ -85,6 +89,11 @@ BEGIN
                  OR pg_catalog.pg_has_role(oid, 'MEMBER')));
         EXECUTE pg_catalog.format('REVOKE ALL ON ALL TABLES IN SCHEMA adit FROM %I', grantee);
         EXECUTE pg_catalog.format('GRANT USAGE ON SCHEMA adit TO %I', grantee);
+        -- Everybody may connect, unless the database's owner took that from PUBLIC.
+        IF owns_database THEN
+            EXECUTE pg_catalog.format('GRANT CONNECT ON DATABASE %I TO %I',
+                                      pg_catalog.current_database(), grantee);
+        END IF;
         FOR command IN
             WITH r AS (
                 SELECT r.*, ('adit.' || r."table")::regclass AS relation

@@ -60,13 +60,15 @@ RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_is_gatew
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     k record;
-    c record;
+    earlier record;
+    c adit.ssh_credential;
     owner_id text;
+    same_request boolean;
     may_write boolean;
     may_own boolean := true;
     is_there boolean := true;
     is_enabled boolean := true;
-    made_revision bigint := adit.new_revision();
+    made adit.ssh_credential;
 BEGIN
     k := adit.note_caller(p_account, p_digest, p_request);
     IF k.id IS NULL THEN
@@ -87,34 +89,39 @@ BEGIN
         FROM adit.principal AS p WHERE p.account_id = p_account AND p.id = p_owner_id;
         is_there := FOUND;
     END IF;
-    SELECT i.id, i.created_at, i.description, i.metadata, i.public_key, i.acl, i.owner_id, i.revision,
-        i.request_digest, i.base_url INTO c
+    SELECT i.answer, i.request_digest, i.base_url INTO earlier
     FROM adit.idempotency_key AS i
     WHERE i.account_id = p_account AND i.principal_id = k.principal_id AND i.key = p_key
     AND may_write AND (may_own OR k.scope <> 'own');
     IF NOT FOUND AND (NOT k.read_only OR k.scope = 'own' AND owner_id = k.principal_id)
        AND may_own AND is_there AND is_enabled AND abs(p_ms - date_part('epoch', now()) * 1000) <= 1000 THEN
+        SELECT p_account, p_id, owner_id, p_public_key, p_key_type, p_fingerprint,
+            coalesce(p_description, ''), coalesce(p_metadata, ''), coalesce(p_acl, '{}'),
+            clock_timestamp(), adit.new_revision()
+        INTO made.account_id, made.id, made.owner_id, made.public_key, made.key_type, made.fingerprint,
+            made.description, made.metadata, made.acl, made.created_at, made.revision;
         IF p_key IS NOT NULL THEN
             INSERT INTO adit.idempotency_key AS i (account_id, principal_id, key, request_digest,
-                base_url, id, revision, owner_id, description, metadata, acl, public_key)
-            VALUES (p_account, k.principal_id, p_key, p_request_digest,
-                p_base_url, p_id, made_revision, owner_id, coalesce(p_description, ''),
-                coalesce(p_metadata, ''), coalesce(p_acl, '{}'), p_public_key)
+                base_url, answer)
+            VALUES (p_account, k.principal_id, p_key, p_request_digest, p_base_url, to_jsonb(made))
             ON CONFLICT DO NOTHING;
         END IF;
         IF p_key IS NULL OR FOUND THEN
-            INSERT INTO adit.ssh_credential AS s (account_id, id, owner_id,
-                public_key, key_type, fingerprint, description, metadata, acl, revision)
-            VALUES (p_account, p_id, owner_id,
-                p_public_key, p_key_type, p_fingerprint, coalesce(p_description, ''),
-                coalesce(p_metadata, ''), coalesce(p_acl, '{}'), made_revision)
-            RETURNING s.id, s.created_at, s.description, s.metadata, s.public_key, s.acl, s.owner_id,
-                s.revision, p_request_digest AS request_digest, p_base_url AS base_url INTO c;
+            INSERT INTO adit.ssh_credential (account_id, id, owner_id,
+                public_key, key_type, fingerprint, description, metadata, acl, created_at, revision)
+            VALUES (made.account_id, made.id, made.owner_id,
+                made.public_key, made.key_type, made.fingerprint, made.description,
+                made.metadata, made.acl, made.created_at, made.revision);
+            c := made;
+            same_request := true;
         END IF;
+    ELSIF earlier.answer IS NOT NULL THEN
+        c := jsonb_populate_record(NULL::adit.ssh_credential, earlier.answer);
+        same_request := earlier.request_digest = p_request_digest;
     END IF;
     RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope = 'gateway', k.scope = 'own',
         c.id, c.created_at, c.description, c.metadata, c.public_key, c.acl, c.owner_id, c.revision,
-        may_own, is_there, is_enabled, clock_timestamp(), c.request_digest = p_request_digest, c.base_url;
+        may_own, is_there, is_enabled, clock_timestamp(), same_request, coalesce(earlier.base_url, p_base_url);
 END
 $$;
 COMMENT ON FUNCTION adit.create_ssh_credential(text, bytea, text, text, text, text, text, text, text,

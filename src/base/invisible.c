@@ -2,17 +2,16 @@
 /* Finding characters that do not show. */
 #include "base/invisible.h"
 
-#include <stdint.h>
-
 #include "base/utf8.h"
 
 static const struct row {
     uint32_t first;
     uint32_t last;
+    enum invisible_kind kind;
     const char *name;
 } rows[] = {
 /* clang-format off */
-#define INVISIBLE(first, last, name) {first, last, name},
+#define INVISIBLE(first, last, kind, name) {first, last, INVISIBLE_##kind, name},
 #include "base/invisible_table.h"
     /* clang-format on */
 };
@@ -25,6 +24,32 @@ static size_t row_of_point(uint32_t point)
     while (row < INVISIBLE_UTF16 && (point < rows[row].first || point > rows[row].last))
         row++;
     return row;
+}
+
+enum invisible_kind invisible_kind(uint32_t point)
+{
+    size_t row = point < 0x80 ? INVISIBLE_UTF16 : row_of_point(point);
+
+    if (row < INVISIBLE_UTF16)
+        return rows[row].kind;
+    return point < ' ' || point == 0x7F ? INVISIBLE_NOTHING
+           : point == ' '               ? INVISIBLE_BLANK
+                                        : INVISIBLE_SHOWS;
+}
+
+bool invisible_shows(struct text text)
+{
+    const unsigned char *at = (const unsigned char *)text.s;
+    const unsigned char *end = at + text.len;
+    bool shows = false;
+
+    while (at < end && !shows) {
+        size_t len = utf8_char_len(at, end);
+
+        shows = len > 0 && invisible_kind(utf8_decode(at, &len)) == INVISIBLE_SHOWS;
+        at += len > 0 ? len : 1;
+    }
+    return shows;
 }
 
 static bool is_utf16(struct text text)

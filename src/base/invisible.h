@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/must_check.h"
 #include "base/text.h"
@@ -23,10 +24,23 @@ struct invisible {
 /* The number of rows of invisible_table.h. */
 enum {
     INVISIBLE_UTF16 = 0
-#define INVISIBLE(first, last, name) +1
+#define INVISIBLE(first, last, kind, name) +1
 #include "base/invisible_table.h"
 };
 /* clang-format on */
+
+enum invisible_kind {
+    INVISIBLE_SHOWS, /* a person sees it */
+    INVISIBLE_BLANK, /* looks like a space */
+    INVISIBLE_JOINS, /* changes or joins the characters beside it, as Persian, Hindi and emoji do */
+    INVISIBLE_NOTHING, /* shows nothing */
+};
+
+/* Returns what a person sees of a character. */
+MUST_CHECK enum invisible_kind invisible_kind(uint32_t point);
+
+/* Returns whether a character of the text shows.  An absent text has none. */
+MUST_CHECK bool invisible_shows(struct text text);
 
 /* Finds the first character of invisible_table.h in the text, or the byte order mark of UTF-16 at
  * its begin.  Bytes that are not UTF-8 are passed over.  The text needs no NUL and may be absent.

@@ -293,19 +293,28 @@ static void refuse_others(struct program *program, uint32_t call)
     end(program, SECCOMP_RET_ALLOW);
 }
 
-/* PostgreSQL, the log and name services need these families only.  The resolver would use netlink
- * to sort addresses, and works without it.  systemd/adit.service has the same list. */
-static void refuse_sockets(struct program *program)
+/* Refuses a call if its first argument is none of the families. */
+static void refuse_families(struct program *program, uint32_t call, const uint32_t *families,
+                            uint8_t n)
 {
-    static const uint32_t families[] = {AF_UNIX, AF_INET, AF_INET6};
-    const uint8_t n = sizeof families / sizeof families[0];
-
-    on_call(program, SYS_socket, (uint8_t)(n + 3));
+    on_call(program, call, (uint8_t)(n + 3));
     load_argument(program, 0);
     for (uint8_t i = 0; i < n; i++)
         add_step(program, BPF_JMP | BPF_JEQ | BPF_K, families[i], (uint8_t)(n - i), 0);
     return_errno(program, EAFNOSUPPORT);
     end(program, SECCOMP_RET_ALLOW);
+}
+
+/* PostgreSQL, the log and name services need these families only.  The resolver would use netlink
+ * to sort addresses, and works without it.  systemd/adit.service has the same list.  IP sockets
+ * have no pairs. */
+static void refuse_sockets(struct program *program)
+{
+    static const uint32_t of_sockets[] = {AF_UNIX, AF_INET, AF_INET6};
+    static const uint32_t of_pairs[] = {AF_UNIX};
+
+    refuse_families(program, SYS_socket, of_sockets, sizeof of_sockets / sizeof of_sockets[0]);
+    refuse_families(program, SYS_socketpair, of_pairs, 1);
 }
 
 /* Refuses calls with the numbers of another architecture, and newer calls. */

@@ -255,6 +255,32 @@ static int receive_on_port(const struct confined_needs *needs)
     return error;
 }
 
+/* The filter answers as a kernel without that family.  Every kernel has netlink, but no pairs of
+ * its sockets: if a pair is allowed, it fails with EOPNOTSUPP. */
+static int refused_family(int error)
+{
+    return error == EAFNOSUPPORT ? EPERM : error == EOPNOTSUPP ? 0 : error;
+}
+
+static int open_netlink(const struct confined_needs *needs)
+{
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0);
+    int error = refused_family(error_of(fd));
+
+    (void)needs;
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
+static int pair_netlink(const struct confined_needs *needs)
+{
+    int pair[2];
+
+    (void)needs;
+    return refused_family(error_of(socketpair(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0, pair)));
+}
+
 /* Each of these makes a call that must still work. */
 
 static int read_key_file(const struct confined_needs *needs)
@@ -315,6 +341,8 @@ static const struct trial trials[] = {
     {"writing into a file", write_null, false},
     {"listening on a port", listen_on_port, false},
     {"receiving UDP on a port", receive_on_port, false},
+    {"opening a socket of netlink", open_netlink, false},
+    {"opening a pair of such sockets", pair_netlink, false},
     {"reading the key file", read_key_file, true},
     {"reading the authorities", read_ca_file, true},
     {"resolving a name", resolve_name, true},

@@ -53,7 +53,7 @@ static bool warn_second_account(const struct ctl *ctl, bool *is_second, struct e
         return false;
     *is_second = only[0] != '\0';
     if (*is_second)
-        fprintf(stderr, "aditctl: warning: " ACCOUNTS_SECOND "\n", only);
+        ctl_note("warning: " ACCOUNTS_SECOND, only);
     return true;
 }
 
@@ -67,9 +67,7 @@ static int warn_namesake(const struct ctl *ctl, struct text name, struct text bu
     if (text_present(name) && !account_find_named(ctl->pg, name, but_id, other, &err))
         return ctl_fail_error(&err);
     if (other[0])
-        fprintf(stderr,
-                "aditctl: warning: the account %s has the same name; their ids tell them apart\n",
-                other);
+        ctl_note("warning: the account %s has the same name; their ids tell them apart", other);
     return CTL_OK;
 }
 

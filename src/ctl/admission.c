@@ -2,6 +2,7 @@
 /* Warnings of what lets in whom it may not be meant to. */
 #include "ctl/admission.h"
 
+#include "ctl/plain.h"
 #include "model/oauth_admission.h"
 
 /* Warnings that are printed. */
@@ -32,7 +33,7 @@ static void say_admission(const struct conf *conf, const struct oauth_module *mo
 static void add_warning(struct admission_warnings *warnings, struct buf *line)
 {
     if (line->len > 0 && warnings->n++ < NAMED_MAX)
-        buf_printf(warnings->out, "aditctl: warning: %s\n", buf_text(line).s);
+        plain_put_warning(warnings->out, buf_text(line));
     buf_free(line);
 }
 

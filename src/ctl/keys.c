@@ -81,12 +81,11 @@ static int issue_key(struct ctl *ctl, const struct api_key_order *order)
     status = ctl_commit(ctl);
     if (status != CTL_OK)
         return status;
-    fprintf(stderr, "aditctl: issued %s to %s; the key is not shown again\n", issued.id, holder);
+    ctl_note("issued %s to %s; the key is not shown again", issued.id, holder);
     if (issued.is_disabled)
-        fprintf(stderr,
-                "aditctl: warning: %s is disabled: the key is refused until you run: "
-                "aditctl %s enable %s\n",
-                holder, ident_assigned(order->principal_id, IDENT_BOT) ? "bot" : "user", holder);
+        ctl_note("warning: %s is disabled: the key is refused until you run: "
+                 "aditctl %s enable %s",
+                 holder, ident_assigned(order->principal_id, IDENT_BOT) ? "bot" : "user", holder);
     return CTL_OK;
 }
 

@@ -29,6 +29,15 @@ static void say(const char *format, va_list args)
     free(message);
 }
 
+void ctl_note(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+}
+
 int ctl_fail(const char *format, ...)
 {
     va_list args;

@@ -11,7 +11,7 @@
 static void print_waiting(void *context, const char *holder)
 {
     (void)context;
-    fprintf(stderr, "aditctl: waiting for a lock on the tables, probably held by %s\n", holder);
+    ctl_note("waiting for a lock on the tables, probably held by %s", holder);
 }
 
 /* What was applied: for JSON, a list of names. */

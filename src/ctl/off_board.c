@@ -13,8 +13,7 @@
 static void warn_last_admin(const struct principal_end *end)
 {
     if (end->is_last_admin)
-        fprintf(stderr, "aditctl: warning: " ACCOUNTS_NO_ADMIN "\n", end->account_id,
-                end->account_id);
+        ctl_note("warning: " ACCOUNTS_NO_ADMIN, end->account_id, end->account_id);
 }
 
 /* Commits if all went well.  Otherwise returns false with *err: unless that is

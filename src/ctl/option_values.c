@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/invisible.h"
 #include "base/number.h"
 #include "base/time.h"
 #include "base/utf8.h"
@@ -26,6 +27,8 @@ bool ctl_text_valid(const char *option, const char *value)
     else if (value && utf8_find_control(value, len))
         ctl_misuse("--%s contains the control character U+%04X; expected %s", option,
                    (unsigned)utf8_find_control(value, len), accepted);
+    else if (value && !invisible_shows(text_of(value)))
+        ctl_misuse("--%s has no character that shows; give it a value", option);
     else
         return true;
     return false;

@@ -11,8 +11,8 @@
 /* Bytes of the longest text that an option takes. */
 #define CTL_TEXT_MAX 255
 
-/* Returns whether the value of --OPTION is UTF-8 of at most 255 bytes without control characters.
- * Prints a message if not.  NULL is valid. */
+/* Returns whether the value of --OPTION is UTF-8 of at most 255 bytes, without control characters
+ * and with one that shows.  Prints a message if not.  NULL is valid. */
 MUST_CHECK bool ctl_text_valid(const char *option, const char *value);
 
 /* Reads the value of --OPTION, a whole number and a unit such as 90d, into *seconds: 1 second to

@@ -2,6 +2,7 @@
 /* Makes text safe and short enough for a terminal. */
 #include "ctl/plain.h"
 
+#include "base/invisible.h"
 #include "base/utf8.h"
 
 #define WORD_MAX 255 /* of an identifier or a name */
@@ -9,20 +10,45 @@
 #define MESSAGE_MAX 4096
 #define MESSAGE_END 1024
 
+/* Scripts below, such as Latin and Greek, join no characters. */
+#define FIRST_JOINED 0x600
+
+/* A variation selector and a joiner.  More could hide a text. */
+#define JOINS_MAX 2
+
+/* Returns whether a person sees the character.  *n_joins: how many that join may follow. */
+static bool is_plain(uint32_t point, int *n_joins)
+{
+    enum invisible_kind kind = invisible_kind(point);
+
+    if (kind == INVISIBLE_JOINS)
+        return (*n_joins)-- > 0;
+    *n_joins = kind == INVISIBLE_SHOWS && point >= FIRST_JOINED ? JOINS_MAX : 0;
+    return kind != INVISIBLE_NOTHING && !utf8_is_control(point);
+}
+
 void plain_put(struct buf *out, struct text text)
 {
     const unsigned char *at = (const unsigned char *)text.s;
     const unsigned char *end = at + text.len;
+    int n_joins = 0;
 
     while (at < end) {
         size_t len = utf8_char_len(at, end);
 
-        if (len > 0 && !utf8_is_control(utf8_decode(at, &len)))
+        if (len > 0 && is_plain(utf8_decode(at, &len), &n_joins))
             buf_add(out, (const char *)at, len);
         else
             buf_puts(out, "?");
         at += len > 0 ? len : 1;
     }
+}
+
+void plain_put_warning(struct buf *out, struct text text)
+{
+    buf_puts(out, "aditctl: warning: ");
+    plain_put(out, text);
+    buf_puts(out, "\n");
 }
 
 /* Appends a word.  If it is quoted, the closing quote and a ',' or ';' stay. */

@@ -40,10 +40,9 @@ static int warn_same_name(const struct ctl *ctl, struct text account_id, struct 
     if (text_present(name) && !principal_find_named(ctl->pg, account_id, name, but_id, other, &err))
         return ctl_fail_error(&err);
     if (other[0])
-        fprintf(stderr,
-                "aditctl: warning: %s of the account has the same name; their ids tell them "
-                "apart\n",
-                other);
+        ctl_note("warning: %s of the account has the same name; their ids tell them "
+                 "apart",
+                 other);
     return CTL_OK;
 }
 

@@ -481,7 +481,7 @@ static int carry_out(struct restore *restore)
         status = ctl_fail("%lld of %lld %s left as they are", (long long)restore->n_skipped,
                           (long long)n_rows, ctl->options.dry_run ? "would be" : "were");
     if (n_rows == 0)
-        fprintf(stderr, "aditctl: nothing to restore: %s\n", restore_order_met(restore->plan));
+        ctl_note("nothing to restore: %s", restore_order_met(restore->plan));
     return status;
 }
 

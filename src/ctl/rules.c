@@ -6,6 +6,7 @@
 
 #include "ctl/listing.h"
 #include "ctl/open_file.h"
+#include "ctl/plain.h"
 #include "ctl/progress.h"
 #include "model/acl.h"
 #include "model/key_scan.h"
@@ -261,17 +262,24 @@ static struct text name_on_domain_port(const struct ctl *ctl, struct text text)
 /* Prints the sentence that no credential permits the target. */
 static void print_refusal(const struct search *search, const char *fingerprint)
 {
+    struct buf line = {0};
+    struct buf plain = {0};
+
     if (search->n_seen == 0)
-        printf("not permitted: no credential has the key %s\n", fingerprint);
+        buf_printf(&line, "not permitted: no credential has the key %s", fingerprint);
     else
-        printf("not permitted: %lld credential%s the key %s, and no rule permits %s",
-               (long long)search->n_seen, search->n_seen == 1 ? " has" : "s have", fingerprint,
-               search->target.s);
+        buf_printf(&line, "not permitted: %lld credential%s the key %s, and no rule permits %s",
+                   (long long)search->n_seen, search->n_seen == 1 ? " has" : "s have", fingerprint,
+                   search->target.s);
     if (search->opening_rule[0])
-        printf("; but the rule '%s' permits the name %.*s, which adit-gateway opens on this port",
-               search->opening_rule, (int)search->name.len, search->name.s);
-    if (search->n_seen > 0)
-        printf("\n");
+        buf_printf(
+            &line,
+            "; but the rule '%s' permits the name %.*s, which adit-gateway opens on this port",
+            search->opening_rule, (int)search->name.len, search->name.s);
+    plain_put(&plain, buf_text(&line));
+    puts(line.failed || plain.failed ? "out of memory" : plain.data);
+    buf_free(&line);
+    buf_free(&plain);
 }
 
 /* Ends the list, which may have no rows. */

@@ -27,7 +27,7 @@ static int write_key_file(const struct ctl *ctl, bool (*write)(const char *, cha
 static void warn_lost(void *context, const char *what)
 {
     (void)context;
-    fprintf(stderr, "aditctl: note: %s\n", what);
+    ctl_note("note: %s", what);
 }
 
 /* The new file does not open secrets that are stored already.  Often there is no database yet. */

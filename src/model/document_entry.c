@@ -4,6 +4,7 @@
 
 #include "base/ascii.h"
 #include "base/ident.h"
+#include "base/invisible.h"
 #include "base/time.h"
 #include "base/utf8.h"
 
@@ -29,14 +30,17 @@ static bool credential_id_valid(struct text value, const char **why)
     return ident_assigned(value, IDENT_CREDENTIAL);
 }
 
-/* As in the tables.  "aditctl user create" is stricter. */
+/* As "aditctl user create", but the tables may have empty names. */
 static bool owner_name_valid(struct text value, const char **why)
 {
     *why = "a name has at most 255 bytes";
     if (value.len > DOCUMENT_NAME_MAX)
         return false;
     *why = "a name has no control characters, such as a line feed";
-    return !utf8_find_control(value.s, value.len);
+    if (utf8_find_control(value.s, value.len))
+        return false;
+    *why = "a name has a character that shows";
+    return value.len == 0 || invisible_shows(value);
 }
 
 static bool time_valid(struct text value, const char **why)

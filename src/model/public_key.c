@@ -219,7 +219,7 @@ static const char *invisible_reason(struct text text)
 {
     /* clang-format off */
     static const char *const reasons[] = {
-#define INVISIBLE(first, last, name) KEY_REASON_INVISIBLE(name),
+#define INVISIBLE(first, last, kind, name) KEY_REASON_INVISIBLE(name),
 #include "base/invisible_table.h"
         KEY_REASON_INVISIBLE("a byte order mark of UTF-16"),
     };

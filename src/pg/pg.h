@@ -123,7 +123,8 @@ void pg_count_in(struct pg *pg, struct metrics_slot *counts);
 /* Closes the driver's own session and frees the driver.  NULL is fine. */
 void pg_free(struct pg *pg);
 
-/* Returns whether libpq can parse the conninfo. */
+/* Returns whether libpq can parse the conninfo, and no part of a password is where the messages at
+ * connecting would quote it: in its port, host or database. */
 MUST_CHECK bool pg_conninfo_valid(const char *conninfo);
 
 /* Returns whether a valid conninfo holds a password: of the role, or of the client's key. */

@@ -44,6 +44,15 @@ static const char usage[] =
 
 static const struct log log_to_syslog = {.level = LOG_LEVEL_INFO, .target = LOG_TARGET_SYSLOG};
 
+/* The gateway writes some of the reasons, and nothing in them may move the cursor. */
+static void print_reason(const char *reason)
+{
+    fputs("adit-ssh-keys: ", stderr);
+    for (; *reason; reason++)
+        fputc(*reason == ' ' || ascii_is_visible(*reason) ? *reason : '?', stderr);
+    fputc('\n', stderr);
+}
+
 /* Tells the log, and standard error for a person who runs it by hand.  sshd discards the latter. */
 static int give_up(int status, const struct login *login, const char *reason)
 {
@@ -52,7 +61,7 @@ static int give_up(int status, const struct login *login, const char *reason)
                                      {"fingerprint", login->fingerprint},
                                      {NULL, NULL}};
 
-    fprintf(stderr, "adit-ssh-keys: %s\n", reason);
+    print_reason(reason);
     openlog("adit-ssh-keys", LOG_PID, LOG_AUTH);
     log_event(&log_to_syslog, LOG_LEVEL_ERROR, "cannot tell whether a key may log in", pairs);
     return status;

@@ -4,7 +4,7 @@
 #define ADIT_STORE_MIGRATIONS_H
 
 struct migration {
-    int version; /* 1: schema.sql, the whole schema */
+    int version;      /* 1: schema.sql, the whole schema */
     const char *name; /* of its file */
     const char *sql;
 };

@@ -115,9 +115,9 @@ static const struct pg_statement quick_create_statement = {
           " pg_catalog.clock_timestamp()",
 };
 
-/* The same with an Idempotency-Key.  Of several requests at a time, one inserts the claim.  The
- * others wait for it; then their snapshot shows neither a claim of their own nor the stored answer,
- * so they run again. */
+/* The same with an Idempotency-Key, which keeps the row.  Of several requests at a time, one inserts
+ * the claim.  The others wait for it; then their snapshot shows neither a claim of their own nor the
+ * stored answer, so they run again. */
 static const struct pg_statement create_once_statement = {
     .name = "ssh_credential_create_once",
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES OWNER_TYPES PG_BOOL PG_TEXT,
@@ -127,7 +127,7 @@ static const struct pg_statement create_once_statement = {
         CALLER_CTE
         OWNER_CTE
         ", earlier AS MATERIALIZED ("
-            "SELECT i.*"
+            "SELECT i.request_digest, i.base_url, i.answer"
             " FROM owner"
             " JOIN adit.idempotency_key AS i"
               " ON i.account_id = owner.account_id"
@@ -135,36 +135,42 @@ static const struct pg_statement create_once_statement = {
               " AND i.key = $13::text COLLATE \"C\""
             " WHERE " CALLER_FIRST(CALLER_MAY_WRITE_SOME("caller"))
               " AND (owner.may_own OR owner.scope <> 'own')"
-        "), claim AS ("
-            "INSERT INTO adit.idempotency_key AS i"
-              " (account_id, principal_id, key, request_digest, base_url,"
-              " id, revision, owner_id,"
-              " description, metadata, acl,"
-              " public_key)"
-            " SELECT owner.account_id, owner.principal_id, $13::text,"
-              " $14::bytea, $15::text,"
-              " $4::text, adit.new_revision(), owner.owner_id,"
-              " coalesce($9::text, ''), coalesce($10::text, ''), coalesce($11::text[], '{}'),"
-              " $6::text"
+        "), wanted AS MATERIALIZED ("
+            "SELECT owner.account_id, $4::text AS id, owner.owner_id,"
+              " $6::text AS public_key, $7::text AS key_type, $8::text AS fingerprint,"
+              " coalesce($9::text, '') AS description, coalesce($10::text, '') AS metadata,"
+              " coalesce($11::text[], '{}') AS acl,"
+              " pg_catalog.clock_timestamp() AS created_at, adit.new_revision() AS revision"
             " FROM caller"
             " JOIN owner USING (account_id)"
             " WHERE " MAY_CREATE
               " AND NOT EXISTS (SELECT FROM earlier)"
+        "), claim AS ("
+            "INSERT INTO adit.idempotency_key AS i"
+              " (account_id, principal_id, key, request_digest, base_url, answer)"
+            " SELECT owner.account_id, owner.principal_id, $13::text, $14::bytea, $15::text,"
+              " pg_catalog.to_jsonb(wanted)"
+            " FROM owner"
+            " JOIN wanted USING (account_id)"
             " ON CONFLICT DO NOTHING"
-            " RETURNING i.*"
+            " RETURNING i.request_digest, i.base_url, i.answer"
         "), made AS ("
             "INSERT INTO adit.ssh_credential"
               " (account_id, id, owner_id,"
               " public_key, key_type, fingerprint,"
               " description, metadata, acl,"
               " created_at, revision)"
-            " SELECT i.account_id, i.id, i.owner_id,"
-              " i.public_key, $7::text, $8::text,"
-              " i.description, i.metadata, i.acl,"
-              " i.created_at, i.revision"
-            " FROM claim AS i"
+            " SELECT w.account_id, w.id, w.owner_id,"
+              " w.public_key, w.key_type, w.fingerprint,"
+              " w.description, w.metadata, w.acl,"
+              " w.created_at, w.revision"
+            " FROM wanted AS w"
+            " WHERE EXISTS (SELECT FROM claim)"
         "), c AS ("
-            "SELECT * FROM claim UNION ALL SELECT * FROM earlier"
+            "SELECT r.*, i.request_digest, i.base_url"
+            " FROM (SELECT * FROM claim UNION ALL SELECT * FROM earlier) AS i"
+            " CROSS JOIN LATERAL pg_catalog.jsonb_populate_record("
+              "NULL::adit.ssh_credential, i.answer) AS r"
         ")"
         " SELECT " CALLER_COLUMNS_OF("owner") ", " SSH_CREDENTIAL_COLUMNS ", " OWNER_COLUMNS ","
           " c.request_digest = $14::bytea, c.base_url"

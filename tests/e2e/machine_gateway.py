@@ -316,6 +316,9 @@ class Tls(package.Story):
         self.run_chapter("tls-edge", "HAProxy")
         self.check_edge("000")
         self.assertEqual(self.ask("stat -c '%G %a' /run/haproxy/adit.sock"), "adit-gateway 660")
+        for choice in "on", "off":
+            self.assertEqual(self.ask("stat -c '%%U %%a' /run/haproxy/adit.sock-1-%s" % choice),
+                             "haproxy 600")
 
     def test_07_doctor(self):
         # HAProxy obeys before the daemon knows.

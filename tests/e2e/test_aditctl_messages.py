@@ -154,6 +154,10 @@ class Misuse(CtlCase):
              " U+202E; expected UTF-8 without control characters"),
             (["user", "create", "--name", "\u009b31m"], "--name contains the control character"
              " U+009B; expected UTF-8 without control characters"),
+            (["user", "create", "--name", " "], "--name has no character that shows; give it a"
+             " value"),
+            (["account", "rename", "--name", "\u200b\ufe0f", "x"], "--name has no character that"
+             " shows; give it a value"),
             (["user", "create", "--name", ""], "--name is empty; give it a value: --name TEXT"),
             (["user", "create", "--name", "--admin"], "--name needs a value before '--admin'; for"
              " that value itself, write --name=--admin"),

@@ -1143,6 +1143,14 @@ class Faults(ApplyCase):
                         status=2).stderr
         self.assertIn("delete ssh_credential %s  a?b?\n" % made, said)
 
+    def test_nothing_is_hidden(self):
+        made = self.assert_ok(self.client.post("/ssh_credentials", samples.credential(
+            description="a")), 201)
+        del made["uri"]
+        document = self.document(ssh_credentials=[dict(made, description="a\u200b\U000e0041")])
+        self.assertIn('description: "a" -> "a??"',
+                      self.ctl("diff", self.write(document), status=1).stdout)
+
     def test_many(self):
         document = self.document(ssh_credentials=[{"public_key": "x"}] * 30)
         lines = self.apply(document, status=1).splitlines()

@@ -14,7 +14,8 @@ REFUSED = ("running a program", "starting a process", "tracing a process",
            "signalling by a descriptor", "slowing a process", "scheduling a process",
            "limiting a process", "sharing memory with a process", "reading keys of the kernel",
            "reading a file outside the list", "listing a folder outside the list", "making a file",
-           "writing into a file", "listening on a port", "receiving UDP on a port")
+           "writing into a file", "listening on a port", "receiving UDP on a port",
+           "opening a socket of netlink", "opening a pair of such sockets")
 WORKS = ("reading the key file", "resolving a name", "looking a user up")
 
 

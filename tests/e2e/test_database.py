@@ -161,6 +161,16 @@ class Role(Case):
             self.stack.psql("GRANT EXECUTE ON FUNCTION adit.new_revision(), adit.renew_revision(),"
                             " adit.is_rekeying(jsonb, jsonb) TO PUBLIC")
 
+    def test_nobody_else_connects(self):
+        """Whoever connects may hold the locks of "aditctl apply" and "aditctl migrate"."""
+        self.stack.psql("CREATE ROLE neighbour LOGIN")
+        self.addCleanup(self.stack.psql, "DROP ROLE neighbour")
+        self.assertIn("permission denied for database", self.stack.psql_run(
+            "SELECT pg_advisory_lock(1633970549)", user="neighbour").stderr)
+        self.assertEqual(self.stack.psql(
+            "SELECT count(*) FROM unnest('{adit_responder,adit_gateway,adit_gate}'::text[]) AS r"
+            " WHERE has_database_privilege(r, current_database(), 'CONNECT')"), "3")
+
     def test_nothing_is_public(self):
         self.assertEqual(self.stack.psql(
             "SELECT count(*) FROM information_schema.table_privileges WHERE grantee = 'PUBLIC'"

@@ -386,17 +386,14 @@ class GatewayDoctor(GatewayCase):
 class Status(Case):
     """What doctor makes of the daemon's status: a server in place of the daemon."""
 
-    def found(self, status):
-        """Returns the lines of doctor, as (verdict, what, text)."""
+    def answered(self, answer, ask):
+        """What ask(path) returns while the socket has this answer to one question."""
         path = os.path.join(self.stack.folder, "status.sock")
-        conf = path + ".conf"
-        with open(conf, "w", encoding="utf-8") as file:
-            file.write("%s\n[gateway]\nsocket = %s\n" % (self.stack.read_conf(), path))
 
         def serve(server):
             with server.accept()[0] as peer, peer.makefile("rb") as file:
                 file.read()
-                peer.sendall(b"ok\n%s.\n" % status.encode())
+                peer.sendall(answer + b".\n")
 
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(path)
@@ -404,9 +401,20 @@ class Status(Case):
             server.listen(1)
             thread = threading.Thread(target=serve, args=(server,))
             thread.start()
-            done = self.stack.ctl_run("doctor", conf=conf)
+            done = ask(path)
             thread.join()
             os.remove(path)
+        return done
+
+    def doctor(self, path):
+        conf = path + ".conf"
+        with open(conf, "w", encoding="utf-8") as file:
+            file.write("%s\n[gateway]\nsocket = %s\n" % (self.stack.read_conf(), path))
+        return self.stack.ctl_run("doctor", conf=conf)
+
+    def found(self, status):
+        """Returns the lines of doctor, as (verdict, what, text)."""
+        done = self.answered(b"ok\n%s" % status.encode(), self.doctor)
         return [tuple(line.split(None, 2)) for line in done.stdout.splitlines()]
 
     def test_edges_and_account(self):
@@ -420,6 +428,18 @@ class Status(Case):
                  " that this machine has"),
                 ("trouble", "account", "there are several accounts")):
             self.assertIn(line, lines)
+
+    def test_text_moves_no_cursor(self):
+        """The daemon is another user than who reads what it says."""
+        self.assertIn(("trouble", "account", "?]0;pwn? ?[2J ???"),
+                      self.found("account_problem \x1b]0;pwn\a \x1b[2J \x9b\u202e\r\n"))
+
+        def helper(path):
+            return stack.run([os.path.join(stack.BUILD, "adit-ssh-keys"), "-s", path, "tunnel",
+                              "SHA256:x", "ssh-ed25519", "AAAA"], check=False)
+        for word in b"away", b"misuse":
+            done = self.answered(word + b"\n\x1b]0;pwn\a\n", helper)
+            self.assertEqual(done.stderr, "adit-ssh-keys: ?]0;pwn?\n")
 
     def test_nothing_to_say(self):
         """A daemon whose edges are all in order, and an older one, which does not tell."""

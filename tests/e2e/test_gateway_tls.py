@@ -3,9 +3,11 @@
 a change does."""
 import contextlib
 import os
+import re
 import shutil
 import signal
 import ssl
+import stat
 import subprocess
 import time
 import unittest
@@ -575,6 +577,30 @@ class Faults(TlsCase):
         self.store("moving", MODULES["one"])
         until(lambda: self.passes("HAProxy", "moving", "allowed"), "the last change")
         until(self.edges.is_settled, "all servers obey")
+
+    def test_haproxy_reloads_without_a_master(self):
+        """A new process takes over, and the old one ends by itself."""
+        self.edges.running["HAProxy"].stop()
+        self.edges.start_haproxy("-db")
+        until(lambda: self.passes("HAProxy", "moving", "allowed"), "the start")
+        old = self.edges.running["HAProxy"]
+        self.edges.start_haproxy("-db", "-sf", str(old.process.pid))
+        self.assertEqual(old.process.wait(KEPT_S), 0)
+        until(lambda: self.passes("HAProxy", "moving", "allowed"), "the new process")
+        self.edges.running["HAProxy"].stop()
+        self.edges.start_haproxy()
+        until(lambda: self.passes("HAProxy", "moving", "allowed"), "the last start")
+        until(self.edges.is_settled, "all servers obey")
+
+    def test_haproxy_has_its_sockets_for_itself(self):
+        """Another user could act for a visitor, or take the name of a socket before HAProxy does."""
+        printed = self.edges.printed("haproxy")
+        sockets = set(re.findall(r"(?m)^    (?:bind|server tls) (\S+)", printed)) - {":443"}
+        self.assertEqual(len(sockets), 2 * len(MODULES))
+        for path in sockets:
+            self.assertEqual(os.path.dirname(path), self.edges.folder)
+            self.assertEqual(oct(os.stat(path).st_mode), oct(stat.S_IFSOCK | 0o600))
+        self.assertEqual(printed.count(" mode 600 user haproxy "), len(sockets))
 
     def test_haproxy_missed_a_change(self):
         """A new process may have read the files before a change, of which the old one was told."""

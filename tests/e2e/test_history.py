@@ -146,6 +146,17 @@ class History(UndoCase):
         made = self.make(description="a\u202egnp\u009b31m\u2028b\u00e4")
         self.assertIn('description: "a?gnp?31m?bä"', self.table(made["id"])[0]["CHANGE"])
 
+    def test_nothing_is_hidden(self):
+        """Characters that join others stay where scripts and emoji use them, but no text of them."""
+        joined = "\U0001f469\u200d\u2764\ufe0f\u200d\U0001f468 \u0645\u200c\u0645\u3000"
+        for text, shown in (("\u200ba\ufeffb\ufff9c\U000e0041d", "?a?b?c?d"),
+                            ("a\u200db\ufe0fc\u00add", "a?b?c?d"),
+                            (joined, joined),
+                            ("\u2764" + "\ufe0f" * 5, "\u2764\ufe0f\ufe0f???"),
+                            (" \u200d\u3164", " ??")):
+            made = self.make(description=text)
+            self.assertIn('description: "%s"' % shown, self.table(made["id"])[0]["CHANGE"])
+
     def test_edge_with_modules_on_routes_only(self):
         account = self.stack.account("routes")
         client = self.stack.client(account.admin.key)

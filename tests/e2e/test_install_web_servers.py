@@ -32,6 +32,7 @@ get_ready() {
     chgrp adit /etc/adit/adit.key && chmod 640 /etc/adit/adit.key
     su postgres -c 'createdb adit'
     su postgres -c 'aditctl migrate'
+    su postgres -c 'psql -d adit -c "REVOKE CONNECT ON DATABASE adit FROM PUBLIC"'
     su postgres -c 'psql -d adit -c "CREATE ROLE adit LOGIN IN ROLE adit_responder"'
     install -d -o adit -g www-data -m 2750 /run/adit
     setpriv --reuid=adit --regid=adit --init-groups \

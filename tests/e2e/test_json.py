@@ -82,7 +82,7 @@ class Grammar(Case):
                 ("in front of a key", json.dumps({"public_key": "\ufeff" + key}), 612,
                  "a byte order mark (U+FEFF)"),
                 ("in an owner", json.dumps({"public_key": key, "owner_id": "usr\u2060"}), 9012,
-                 "a word joiner or an invisible operator (U+2060 to U+2064)")):
+                 "a word joiner or an invisible operator (U+2060 to U+2065)")):
             with self.subTest(what):
                 body = data if isinstance(data, bytes) else data.encode()
                 answer = self.admin.send("POST", CREDENTIALS, self.admin.headers(

@@ -38,10 +38,9 @@ static bool user_valid(const char *user)
 /* Who names an account has several, and their tunnels share the names and ports of the gateway. */
 static void warn_unbounded(const char *account)
 {
-    fprintf(stderr,
-            "aditctl: warning: the account %s can take names and ports of other accounts of this "
-            "gateway; give each account a domain with --domain, or set PermitListen\n",
-            account);
+    ctl_note("warning: the account %s can take names and ports of other accounts of this "
+             "gateway; give each account a domain with --domain, or set PermitListen",
+             account);
 }
 
 /* Sets the options that are absent to their defaults and checks all. */

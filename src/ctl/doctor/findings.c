@@ -5,8 +5,23 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "ctl/plain.h"
+
 /* A message that a finding fits into. */
 #define MESSAGE_SIZE 2048
+
+/* Other programs write parts of a message, and a child that is a service's user the whole line. */
+static void print_plain(const char *level, const char *what, const char *message)
+{
+    struct buf line = {0};
+    struct buf plain = {0};
+
+    buf_printf(&line, "%-8s %-9s %s", level, what, message);
+    plain_put(&plain, buf_text(&line));
+    puts(line.failed || plain.failed ? "out of memory" : plain.data);
+    buf_free(&line);
+    buf_free(&plain);
+}
 
 static void print_finding(struct findings *findings, const char *level, const char *what,
                           const char *message)
@@ -17,7 +32,7 @@ static void print_finding(struct findings *findings, const char *level, const ch
         listing_add(&findings->out,
                     (struct text[]){text_of(level), text_of(what), text_of(message)});
     else
-        printf("%-8s %-9s %s\n", level, what, message);
+        print_plain(level, what, message);
 }
 
 void doctor_line(struct findings *findings, const char *level, const char *what, const char *format,

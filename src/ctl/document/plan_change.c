@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ctl/plain.h"
+
 bool plan_out_of_memory(void)
 {
     ctl_fail("out of memory");
@@ -26,7 +28,7 @@ void plan_warn(struct plan *plan, const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    buf_printf(&plan->warnings, "aditctl: warning: %s\n", what);
+    plain_put_warning(&plan->warnings, text_of(what));
 }
 
 struct plan_change *plan_new_change(struct plan *plan, enum document_verb verb,

@@ -438,13 +438,14 @@ class TlsEdges:
             with sock.makefile("r") as file:
                 return file.read()
 
-    def start_haproxy(self):
+    def start_haproxy(self, *options):
+        """Starts HAProxy with a master process, or with other options."""
         self.write("haproxy.conf", self.replaced(
             self.printed("haproxy"), ("    user haproxy\n    group haproxy\n", ""),
             (" mode 660 group adit-gateway", ""),
             ("bind :443", "bind 127.0.0.1:%d" % self.ports["HAProxy"]),
-            ("abns@adit-", "abns@adit-%d-" % self.ports["HAProxy"])))
-        self._spawn("HAProxy", [*self.haproxy_command(), "-W"])
+            (" mode 600 user haproxy ", " mode 600 ")))
+        self._spawn("HAProxy", [*self.haproxy_command(), *(options or ["-W"])])
 
     def reload_haproxy(self):
         """As systemd does it: the master starts a new process, which takes over the sockets.  The old

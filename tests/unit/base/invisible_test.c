@@ -13,7 +13,7 @@ static const struct row {
     const char *name;
 } rows[] = {
 /* clang-format off */
-#define INVISIBLE(first, last, name) {first, last, name},
+#define INVISIBLE(first, last, kind, name) {first, last, name},
 #include "base/invisible_table.h"
     /* clang-format on */
 };
@@ -76,6 +76,34 @@ START_TEST(text_in_utf16_is_known_by_its_mark)
 }
 END_TEST
 
+START_TEST(what_shows)
+{
+    static const struct {
+        const char *text;
+        bool shows;
+    } cases[] = {
+        {"", false},
+        {" ", false},
+        {"\t", false},
+        {"\xE2\x80\x8B", false},                      /* U+200B */
+        {" \xEF\xBB\xBF\xC2\xA0\xE3\x80\x80", false}, /* U+FEFF, U+00A0, U+3000 */
+        {"\xE2\x80\x8D\xEF\xB8\x8F", false},          /* U+200D, U+FE0F */
+        {"\xF3\xA0\x81\x81", false},                  /* U+E0041 */
+        {"\xE3\x85\xA4", false},                      /* U+3164 */
+        {"\xFF", false},
+        {" a", true},
+        {"\xE2\x80\x8B.", true},
+        {"\xC3\xA9", true},                     /* U+00E9 */
+        {"\xD9\x85\xE2\x80\x8C\xD9\x85", true}, /* U+0645 U+200C U+0645 */
+        {"\xF0\x9F\x91\xA9", true},             /* U+1F469 */
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        ck_assert_msg(invisible_shows(text_of(cases[i].text)) == cases[i].shows, "%zu", i);
+    ck_assert(!invisible_shows((struct text){0}));
+}
+END_TEST
+
 START_TEST(bytes_that_are_not_utf8_are_passed_over)
 {
     struct invisible found;
@@ -98,6 +126,7 @@ Suite *invisible_suite(void)
     tcase_add_test(tests, every_row_is_found_and_nothing_beside_it);
     tcase_add_test(tests, controls_beyond_ascii_and_marks_of_direction_are_in_the_table);
     tcase_add_test(tests, text_in_utf16_is_known_by_its_mark);
+    tcase_add_test(tests, what_shows);
     tcase_add_test(tests, bytes_that_are_not_utf8_are_passed_over);
     suite_add_tcase(suite, tests);
     return suite;

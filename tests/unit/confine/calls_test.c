@@ -120,6 +120,34 @@ static int ask_for_addresses(void)
     return error_of(socket(AF_NETLINK, SOCK_RAW, 0));
 }
 
+/* Without the filter, a kernel says EOPNOTSUPP. */
+static int pair_netlink(void)
+{
+    int pair[2];
+
+    return error_of(socketpair(AF_NETLINK, SOCK_RAW, 0, pair));
+}
+
+/* Without the filter, as pair_netlink(). */
+static int pair_ip(void)
+{
+    int pair[2];
+
+    return error_of(socketpair(AF_INET, SOCK_STREAM, 0, pair));
+}
+
+static int pair_unix(void)
+{
+    int pair[2];
+    int error = error_of(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+
+    if (error == 0) {
+        close(pair[0]);
+        close(pair[1]);
+    }
+    return error;
+}
+
 /* The socket by which the resolver asks for the machine's addresses. */
 static int resolve_name(void)
 {
@@ -139,6 +167,9 @@ START_TEST(sockets)
     if (refused < 0)
         return;
     ck_assert_int_eq(refused, EAFNOSUPPORT);
+    ck_assert_int_eq(confined(pair_netlink), EAFNOSUPPORT);
+    ck_assert_int_eq(confined(pair_ip), EAFNOSUPPORT);
+    ck_assert_int_eq(confined(pair_unix), 0);
     ck_assert_int_eq(confined(resolve_name), 0);
 }
 END_TEST

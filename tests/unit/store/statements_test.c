@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of every statement against the server's description of it, on a real PostgreSQL. */
 #include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cases.h"
@@ -26,13 +28,69 @@
 
 static struct pg *everything;
 static int n_statements;
+static struct buf texts; /* of all statements, as in the golden file */
+
+/* Appends a statement as a person reads it, a clause a line. */
+static void add_text(const char *name, const char *sql)
+{
+    static const char *const clauses[] = {
+        "AND ",       "CROSS JOIN ", "FOR ",         "FROM ",     "GROUP BY ",  "JOIN ",
+        "LEFT JOIN ", "LIMIT ",      "ON CONFLICT ", "ORDER BY ", "RETURNING ", "SELECT ",
+        "SET ",       "UNION ALL ",  "USING ",       "VALUES ",   "WHERE "};
+
+    buf_printf(&texts, "-- %s\n", name);
+    while (*sql) {
+        size_t len = 1;
+
+        for (size_t i = 0; *sql == ' ' && i < sizeof clauses / sizeof clauses[0]; i++) {
+            if (strncmp(sql + 1, clauses[i], strlen(clauses[i])) == 0) {
+                buf_puts(&texts, "\n   ");
+                len = strlen(clauses[i]);
+                break;
+            }
+        }
+        buf_add(&texts, sql, len);
+        sql += len;
+    }
+    buf_puts(&texts, "\n\n");
+}
+
+/* Compares all texts with tests/cases/statements.golden, which a review sees changed.
+ * ADIT_GOLDEN=write writes it anew. */
+static void check_texts(void)
+{
+    const char *write = getenv("ADIT_GOLDEN");
+    struct buf found = {0};
+    char path[4096];
+    char part[4096];
+    FILE *file;
+    size_t n;
+
+    snprintf(path, sizeof path, "%s/statements.golden", getenv("CASES_DIR"));
+    if (write && strcmp(write, "write") == 0) {
+        file = fopen(path, "w");
+        ck_assert(file && fwrite(texts.data, 1, texts.len, file) == texts.len);
+        ck_assert_int_eq(fclose(file), 0);
+    }
+    file = fopen(path, "r");
+    ck_assert_msg(file != NULL, "there is no %s", path);
+    while ((n = fread(part, 1, sizeof part, file)) > 0)
+        buf_add(&found, part, n);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_msg(found.len == texts.len && memcmp(found.data, texts.data, found.len) == 0,
+                  "statements differ from tests/cases/statements.golden; look at them with"
+                  " ADIT_GOLDEN=write and git diff");
+    buf_free(&found);
+    buf_free(&texts);
+}
 
 static void check_statement(const struct test_case *test)
 {
     static const struct pg_statement find = {
         .name = "find_statement",
-        .types = PG_TEXTS,
-        .sql = "SELECT s.parameter_types::text[] FROM pg_catalog.pg_prepared_statements AS s"
+        .types = PG_TEXTS PG_TEXT,
+        .sql = "SELECT s.parameter_types::text[], s.statement FROM "
+               "pg_catalog.pg_prepared_statements AS s"
                " WHERE s.name ~ ('^' || $1::text || '_[0-9a-f]{16}$') AND length(s.name) < 63",
     };
     struct pg_params params = {.n = 0};
@@ -51,6 +109,7 @@ static void check_statement(const struct test_case *test)
         buf_printf(&shown, "%s%s", i ? ", " : "", types.items[i].s);
     ck_assert_msg(strcmp(buf_text(&shown).s, test->expected) == 0, "%s:%d: %s takes: %s",
                   test->file, test->line, test->input, buf_text(&shown).s);
+    add_text(test->input, pg_text(result, 0, 1).s);
     pg_result_free(result);
     buf_free(&shown);
     n_statements++;
@@ -421,6 +480,7 @@ START_TEST(statements_of_case_file)
                                                   " FROM pg_catalog.pg_prepared_statements"),
                      n_statements);
     ck_assert_int_le(n_statements, PG_MAX_PREPARED);
+    check_texts();
     store_free(tried.store);
     tried.store = saved;
 }
