@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,7 +70,7 @@ struct text doctor_value(struct text lines, const char *name)
     struct text line;
 
     while ((line = ask_next_line(&lines)).s) {
-        if (line.len > len && text_begins(line, name) && line.s[len] == ' ')
+        if (line.len > len && strncasecmp(line.s, name, len) == 0 && line.s[len] == ' ')
             return text_part(line, len + 1, line.len);
     }
     return (struct text){0};

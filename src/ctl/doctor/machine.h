@@ -13,7 +13,8 @@
 MUST_CHECK bool doctor_run(char *const *arguments, struct buf *out);
 
 /* Returns the value of the first line "name value" with that name, or an absent text.  No NUL
- * follows it. */
+ * follows it.  The case of names does not count: older sshds write all of theirs in lower case,
+ * newer ones as in the manual. */
 struct text doctor_value(struct text lines, const char *name);
 
 /* Returns whether there is a file.  One in a folder that this user may not enter may be there. */
