@@ -67,7 +67,7 @@ VERB("purge",          ctl_purge,           "k",    NULL,     RESPONDER, "remove
 VERB("openapi",        ctl_openapi,         "",     "FILE",   OWNER,     "print the OpenAPI document FILE with the names of this deployment")
 VERB("doctor",         ctl_doctor,          "s",    NULL,     RESPONDER, "check settings, key file, database, schema, rights, clock, gateway and gate")
 VERB("web-server",     ctl_web_server,      "pDKsPL", "nginx|nginx-upstream|apache-fcgid|apache-proxy-fcgi|apache-cgid", OWNER, "print the configuration for a web server")
-VERB("gateway-config", ctl_gateway_config,  "aumCRUBs", "sshd|nginx-tls|apache-tls|haproxy|nginx-oauth|nginx-sign-ins|apache-oauth", OWNER, "print the configuration for a gateway")
+VERB("gateway-config", ctl_gateway_config,  "aumCRUBs", "sshd|sshd-logins|nginx-tls|apache-tls|haproxy|nginx-oauth|nginx-sign-ins|apache-oauth", OWNER, "print the configuration for a gateway")
 
 TEXT_OPTION('a', "account",     "ID",    account,     "account to look in (default: all), or to create in (default: the only one)")
 TEXT_OPTION('o', "owner",       "ID",    owner,       "only this User or Bot and its credentials")

@@ -69,6 +69,7 @@ class Ssh(package.Story):
         self.run_chapter("ssh-gateway", "Settings")
         self.machine.run("systemctl start ssh.service")
         self.run_chapter("ssh-gateway", "sshd")
+        self.run_chapter("ssh-gateway", "Logins")
         self.run_chapter("ssh-gateway", "How many sessions")
 
     def test_03_units(self):
@@ -115,7 +116,7 @@ class Ssh(package.Story):
     def test_05_doctor(self):
         said = self.machine.run("".join(self.chapters["ssh-gateway"]["Check"])).stdout
         self.assertNotIn("trouble", said)
-        for what in ("gateway", "polls", "signals", "sessions", "helper", "sshd", "ports", "role", "grants"):
+        for what in ("gateway", "polls", "signals", "sessions", "helper", "logins", "sshd", "ports", "role", "grants"):
             with self.subTest(what):
                 self.assertRegex(said, r"(?m)^ok +%s " % what)
 

@@ -11,12 +11,23 @@ import threading
 from adit import stack
 from adit.case import Case, until
 from adit.programs import ENV
-from adit.ssh_gateway import CONF, PROGRAMS, SOCKET, STATE, GatewayCase
+from adit.ssh_gateway import (CONF, LOGINS_CONF, PROGRAMS, SOCKET, STATE, GatewayCase,
+                              LimitedGateway, openssh_version)
 
 SSHD_CONF = "/etc/ssh/sshd_config.d/adit.conf"
 NGINX_CONF = "/etc/nginx/nginx.conf"
 UNIT = "adit-gateway.service"
 USERS = ("bounded", "other", "tunnel")
+
+# In place of sshd: one that knows penalties, and writes names as newer ones do.
+NEWER_SSHD = """#!/bin/bash
+set -eu -o pipefail
+case $1 in
+-G) shift; set -- -T -h /run/host_key "$@" ;;
+esac
+/run/real-sshd "$@" | sed -e /^persourcepenalties/Id -e 's/^[a-z0-9]*/\\U&/'
+echo 'PerSourcePenalties crash:90.000000 authfail:%s noauth:1.000000 max:600.000000'
+"""
 
 # What sshd must not be told in place of what aditctl prints.
 OTHER_VALUES = {
@@ -28,6 +39,8 @@ OTHER_VALUES = {
 
 
 class GatewayDoctor(GatewayCase):
+    gateway_type = LimitedGateway
+
     def doctor(self, status=0, user=None, conf=CONF):
         """Runs doctor as root.  Returns its lines, as (verdict, what, text)."""
         done = stack.run(self.gateway.inside.command(
@@ -44,23 +57,34 @@ class GatewayDoctor(GatewayCase):
         return [line[2] for line in lines if line[0] == "trouble"]
 
     @contextlib.contextmanager
-    def sshd_conf(self, change):
-        """sshd's block with a change."""
-        before = self.gateway.inside.read(SSHD_CONF)
+    def sshd_conf(self, change, path=SSHD_CONF):
+        """sshd's block, or another file of it, with a change."""
+        before = self.gateway.inside.read(path)
         after = change(before)
         self.assertNotEqual(after, before)
-        self.gateway.inside.write(SSHD_CONF, after)
+        self.gateway.inside.write(path, after)
         try:
             yield
         finally:
-            self.gateway.inside.write(SSHD_CONF, before)
+            self.gateway.inside.write(path, before)
+
+    @contextlib.contextmanager
+    def newer_sshd(self, authfail):
+        inside = self.gateway.inside
+        shutil.copy("/usr/sbin/sshd", inside.path("/run/real-sshd"))
+        inside.write("/run/newer-sshd", NEWER_SSHD % authfail, mode=0o755)
+        stack.run(inside.command("mount", "--bind", "/run/newer-sshd", "/usr/sbin/sshd"))
+        try:
+            yield
+        finally:
+            stack.run(inside.command("umount", "/usr/sbin/sshd"))
 
     def test_all_is_well(self):
         lines = self.doctor()
         self.assertEqual([line[:2] for line in lines], [
             ("ok", "user"), ("ok", "settings"), ("note", "responder"), ("ok", "gateway"),
             ("ok", "polls"), ("ok", "signals"), ("ok", "sessions"), ("ok", "helper"),
-            *[("ok", "sshd")] * 3, ("note", "sshd"), ("ok", "ports"),
+            ("ok", "logins"), *[("ok", "sshd")] * 3, ("note", "sshd"), ("ok", "ports"),
             ("ok", "settings"), ("ok", "user"), ("ok", "role")])
         found = {what: text for _, what, text in lines}
         self.assertRegex(found["responder"], r"^not checked: /\S+/adit\.fcgi is not installed$")
@@ -145,6 +169,42 @@ class GatewayDoctor(GatewayCase):
     def test_vanished_clients(self):
         with self.sshd_conf(lambda text: text.replace("ClientAliveInterval 5", "")):
             self.assert_found("note", "sshd", "^user tunnel: .*write 'ClientAliveInterval 5'")
+
+    def test_limits_of_logins(self):
+        """They hold for the machine, so one line tells."""
+        prints = "; aditctl gateway-config sshd-logins prints what to set$"
+        for old, new, says in (
+                ("PerSourceMaxStartups 10\n", "", "^PerSourceMaxStartups is none, so one address that"
+                 " stays silent keeps everybody from logging in" + prints),
+                ("MaxStartups 60:", "MaxStartups 10:", "^MaxStartups is 10:30:100, so one address with"
+                 " PerSourceMaxStartups connections hinders others" + prints),
+                ("LoginGraceTime 30", "LoginGraceTime 61", "^LoginGraceTime is 61, so"),
+                ("LoginGraceTime 30", "LoginGraceTime 0", "^LoginGraceTime is 0, so")):
+            with self.subTest(new or old), self.sshd_conf(
+                    lambda text, old=old, new=new: text.replace("\n" + old, "\n" + new), LOGINS_CONF):
+                self.assert_found("note", "logins", says)
+                self.assertEqual(len([line for line in self.doctor() if line[1] == "logins"]), 1)
+
+    def test_penalties(self):
+        """OpenSSH 9.8 has them.  Newer ones write the names of settings in another case."""
+        with self.newer_sshd("5.000000"):
+            self.assert_found("note", "logins", "^PerSourcePenalties is crash:90.* authfail:5.*, so sshd"
+                              " refuses all clients of an address at which a key has no credential;")
+            self.assert_found("ok", "sshd", "^user tunnel: sshd asks the gateway and obeys it$")
+        for authfail in "0.000000", "0":
+            with self.newer_sshd(authfail):
+                self.assert_found("ok", "logins", "^one address has at most 10 of sshd's places$")
+
+    def test_penalties_are_printed(self):
+        """Only for an sshd that knows them: another one would not start."""
+        command = self.gateway.inside.command(
+            os.path.join(stack.BUILD, "aditctl"), "gateway-config", "sshd-logins")
+        with self.newer_sshd("5"):
+            self.assertRegex(stack.run(command, env=ENV).stdout,
+                             r"\nPerSourcePenalties authfail:0 noauth:0\n")
+        if openssh_version() < (9, 8):
+            self.assertRegex(stack.run(command, env=ENV).stdout,
+                             r"\n# From OpenSSH 9\.8 on: PerSourcePenalties authfail:0 noauth:0\n")
 
     @contextlib.contextmanager
     def server(self, port, host="0.0.0.0"):

@@ -829,7 +829,7 @@ class Printed(Case):
         edge = "[mutual_tls]\nedges = %s\n"
         self.each([(" ".join(arguments), settings, status, says, arguments)
                    for settings, status, says, arguments in (
-            ("", 2, "choose one of: sshd, nginx-tls, apache-tls, haproxy", ["traefik"]),
+            ("", 2, "choose one of: sshd, sshd-logins, nginx-tls, apache-tls, haproxy", ["traefik"]),
             ("", 2, "needs an argument", []),
             ("", 1, "name no edges", ["nginx-tls"]),
             (edge % "~a", 1, "cannot be a server's name", ["haproxy"]),
@@ -841,6 +841,7 @@ class Printed(Case):
             # A server would not get what was given.
             (edge % "a", 2, "takes no --application", ["nginx-tls", "--application", "127.0.0.1:1"]),
             (edge % "a", 2, "takes no --socket", ["apache-oauth", "--socket", "/x"]),
+            ("", 2, "takes no --user", ["sshd-logins", "--user", "x"]),
             ("", 2, "takes no --url", ["sshd", "--url", "https://a.example"]),
             ("", 2, "--user '*'", ["sshd", "--user", "*"]),
             ("", 2, "--account 'a b'", ["sshd", "--account", "a b"]))],

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/ident.h"
 #include "ctl/listing.h"
+#include "ctl/machine.h"
 #include "ctl/config/fill_in.h"
 #include "ctl/config/gate_config.h"
 #include "ctl/config/templates.h"
@@ -107,6 +108,19 @@ static int fill_in_sshd(struct ctl *ctl, const char *template, struct buf *out)
     }
     buf_free(&helper);
     buf_free(&permit_listen);
+    return CTL_OK;
+}
+
+/* Older ones refuse the line, and then do not start. */
+static int fill_in_sshd_logins(struct ctl *ctl, const char *template, struct buf *out)
+{
+    const struct value values[] = {
+        {"IF_KNOWN", machine_sshd_has_penalties() ? "" : "# From OpenSSH 9.8 on: "},
+        {NULL, NULL},
+    };
+
+    (void)ctl;
+    fill_in(out, text_of(template), values);
     return CTL_OK;
 }
 
@@ -260,6 +274,7 @@ static const struct gateway {
     int (*fill)(struct ctl *ctl, const char *template, struct buf *out);
 } gateways[] = {
     {"sshd", " user account domain ", template_gateway_sshd, fill_in_sshd},
+    {"sshd-logins", "", template_gateway_sshd_logins, fill_in_sshd_logins},
     {"nginx-tls", " domain certificates ", template_gateway_nginx_tls, fill_in_tls},
     {"apache-tls", " domain certificates ", template_gateway_apache_tls, fill_in_tls},
     {"haproxy", " domain certificates ", template_gateway_haproxy, fill_in_tls},

@@ -14,6 +14,7 @@ extern const char template_apache_common[];
 
 /* "aditctl gateway-config" fills in these. */
 extern const char template_gateway_sshd[];
+extern const char template_gateway_sshd_logins[];
 extern const char template_gateway_nginx_tls[];
 extern const char template_gateway_apache_tls[];
 extern const char template_gateway_haproxy[];

@@ -4,7 +4,7 @@
 #define ADIT_CTL_DOCTOR_DOCTOR_H
 
 #include "ctl/doctor/findings.h"
-#include "ctl/doctor/machine.h"
+#include "ctl/machine.h"
 #include "store/keyring.h"
 
 /* What root learns for a service before it becomes the service's user: systemd may hand the service
@@ -74,6 +74,9 @@ bool gateway_doctor_is_due(const struct conf *conf);
 void gateway_doctor_check(struct findings *findings, const struct ctl *ctl);
 void gateway_doctor_check_role(struct findings *findings, const struct ctl *ctl);
 void sshd_doctor_check(struct findings *findings);
+
+/* Checks that one address cannot keep others from logging in: what sshd says of its settings. */
+void login_doctor_check(struct findings *findings, struct text settings);
 
 /* Calls found() with each user of this machine whose keys the helper looks up, and the value of
  * "permitlisten".  Only root may ask sshd: without, it calls nothing. */

@@ -39,7 +39,7 @@ static void find_user(const struct doctor_service *service, char user[USER_SIZE]
     size_t len = 0;
 
     snprintf(unit, sizeof unit, "%s", service->unit);
-    if (access(arguments[0], X_OK) == 0 && doctor_run(arguments, &out) && !out.failed &&
+    if (access(arguments[0], X_OK) == 0 && machine_run(arguments, &out) && !out.failed &&
         out.len > 0)
         len = strcspn(out.data, "\n");
     if (len > 0 && len < USER_SIZE && len + 1 == out.len)
@@ -96,7 +96,7 @@ static bool is_handed_key_file(const struct doctor_service *service)
     if (access(path, F_OK) == 0)
         return true;
     snprintf(unit, sizeof unit, "%s", service->unit);
-    is_handed = access(arguments[0], X_OK) == 0 && doctor_run(arguments, &out) && !out.failed &&
+    is_handed = access(arguments[0], X_OK) == 0 && machine_run(arguments, &out) && !out.failed &&
                 out.len > 0 && memmem(out.data, out.len, line, strlen(line));
     buf_free(&out);
     return is_handed;

@@ -34,9 +34,9 @@ struct checked {
 
 bool gate_doctor_is_due(const struct ctl *ctl)
 {
-    return ctl->options.socket || doctor_may_be_there(ADIT_GATE_SOCKET_PATH) ||
-           conf_has_gate(&ctl->conf) || doctor_starts_at_boot("adit-gate.service") ||
-           doctor_starts_at_boot("adit-gate.socket");
+    return ctl->options.socket || machine_may_be_there(ADIT_GATE_SOCKET_PATH) ||
+           conf_has_gate(&ctl->conf) || machine_starts_at_boot("adit-gate.service") ||
+           machine_starts_at_boot("adit-gate.socket");
 }
 
 /* ---- the account ---- */
@@ -92,7 +92,7 @@ static int ask_gate(const struct ctl *ctl, const char **place, const char **why)
     int status = gate_ask(path, account, why);
 
     *place = path;
-    if (status > 0 || given || doctor_may_be_there(path))
+    if (status > 0 || given || machine_may_be_there(path))
         return status;
     status = gate_ask(NULL, account, &port_why);
     if (status > 0)
@@ -152,7 +152,7 @@ static void check_program(struct checked *checked)
     else if (status > 0)
         doctor_line(findings, "ok", "gate", "adit-gate decides at %s", place);
     else if (is_known || geteuid() == 0 || checked->ctl->options.socket ||
-             !doctor_may_be_there(place))
+             !machine_may_be_there(place))
         doctor_trouble(findings, "gate",
                        "cannot ask adit-gate at %s: %s; to start it, run: systemctl start "
                        "adit-gate.socket adit-gate",

@@ -30,16 +30,16 @@ static bool is_asked_by_sshd(void)
 /* The socket and the folder of sessions are in /run: after a boot, only a start makes them. */
 bool gateway_doctor_is_due(const struct conf *conf)
 {
-    return doctor_may_be_there(conf->gateway.socket) || doctor_may_be_there(conf->gateway.state) ||
-           conf_has_gateway(conf) || doctor_starts_at_boot("adit-gateway.service") ||
-           is_asked_by_sshd();
+    return machine_may_be_there(conf->gateway.socket) ||
+           machine_may_be_there(conf->gateway.state) || conf_has_gateway(conf) ||
+           machine_starts_at_boot("adit-gateway.service") || is_asked_by_sshd();
 }
 
 /* ---- what the daemon says ---- */
 
 static bool status_is(struct text lines, const char *name, const char *wanted)
 {
-    return text_eq(doctor_value(lines, name), text_of(wanted));
+    return text_eq(machine_value(lines, name), text_of(wanted));
 }
 
 /* Returns a number, or -1. */
@@ -47,7 +47,7 @@ static int64_t status_number(struct text lines, const char *name)
 {
     uint64_t number;
 
-    return number_read(doctor_value(lines, name), 10, INT64_MAX, &number) ? (int64_t)number : -1;
+    return number_read(machine_value(lines, name), 10, INT64_MAX, &number) ? (int64_t)number : -1;
 }
 
 static void check_polls(struct findings *findings, const struct conf *conf, struct text status)
@@ -140,7 +140,7 @@ static void check_modules(struct findings *findings, struct text status)
 
 static void check_account(struct findings *findings, struct text status)
 {
-    struct text problem = doctor_value(status, "account_problem");
+    struct text problem = machine_value(status, "account_problem");
 
     if (problem.len > 0)
         doctor_trouble(findings, "account", "%.*s", (int)problem.len, problem.s);
@@ -171,7 +171,7 @@ void gateway_doctor_check(struct findings *findings, const struct ctl *ctl)
         check_account(findings, status);
         check_edge_files(findings, status);
         check_modules(findings, status);
-    } else if (geteuid() == 0 || !doctor_may_be_there(ctl->conf.gateway.socket)) {
+    } else if (geteuid() == 0 || !machine_may_be_there(ctl->conf.gateway.socket)) {
         doctor_trouble(findings, "gateway", "%s", reason);
     } else {
         doctor_line(findings, "note", "gateway", "not checked: %s", reason);

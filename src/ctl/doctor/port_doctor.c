@@ -289,7 +289,7 @@ static void ask_nginx(struct ports *ports)
     struct text rest;
     struct text directive;
 
-    if (access(arguments[0], X_OK) == 0 && doctor_run(arguments, &out)) {
+    if (access(arguments[0], X_OK) == 0 && machine_run(arguments, &out)) {
         rest = buf_text(&out);
         while ((directive = next_directive(&rest)).s)
             take_directive(ports, &block, directive);
@@ -305,7 +305,7 @@ static void ask_apache(struct ports *ports)
     struct text rest;
     struct text line;
 
-    if (access(arguments[0], X_OK) == 0 && doctor_run(arguments, &out)) {
+    if (access(arguments[0], X_OK) == 0 && machine_run(arguments, &out)) {
         rest = buf_text(&out);
         while ((line = ask_next_line(&rest)).s) {
             struct text word =

@@ -26,7 +26,7 @@ static uint64_t unit_limit(const char *unit, const char *property)
 
     snprintf(name, sizeof name, "%s", unit);
     snprintf(wanted, sizeof wanted, "%s", property);
-    if (access(SYSTEMCTL, X_OK) == 0 && doctor_run(arguments, &out)) {
+    if (access(SYSTEMCTL, X_OK) == 0 && machine_run(arguments, &out)) {
         rest = buf_text(&out);
         if (!number_read(ask_next_line(&rest), 10, UINT64_MAX, &limit))
             limit = UINT64_MAX; /* "infinity" */

@@ -15,7 +15,6 @@
 #include "ask/ask.h"
 #include "ctl/doctor/doctor.h"
 
-#define SSHD "/usr/sbin/sshd"
 #define SSHD_CONFIG "/etc/ssh/sshd_config"
 #define SSHD_CONFIG_FOLDER SSHD_CONFIG ".d"
 #define HELPER "adit-ssh-keys"
@@ -121,10 +120,10 @@ static const struct directive directives[] = {
 static bool ask_sshd(const char *user, const char *connection, struct buf *out)
 {
     char who[USER_SIZE + CONNECTION_SIZE + 8];
-    char *const arguments[] = {(char[]){SSHD}, (char[]){"-T"}, (char[]){"-C"}, who, NULL};
+    char *const arguments[] = {(char[]){MACHINE_SSHD}, (char[]){"-T"}, (char[]){"-C"}, who, NULL};
 
     snprintf(who, sizeof who, "user=%s,%s", user, connection);
-    return doctor_run(arguments, out);
+    return machine_run(arguments, out);
 }
 
 /* What sshd's files say in lines "Match". */
@@ -144,7 +143,7 @@ static bool has_ending(const char *text, const char *end)
 
 static bool setting_is(struct text settings, const char *name, const char *value)
 {
-    return text_eq(doctor_value(settings, name), text_of(value));
+    return text_eq(machine_value(settings, name), text_of(value));
 }
 
 static void check_unix_user(struct findings *findings, const char *user, const char *setting)
@@ -158,7 +157,7 @@ static void check_unix_user(struct findings *findings, const char *user, const c
 /* Checks the user that the helper runs as: it may connect to the daemon's socket. */
 static void check_helper_user(struct findings *findings, const char *user, struct text settings)
 {
-    struct text name = doctor_value(settings, "authorizedkeyscommanduser");
+    struct text name = machine_value(settings, "authorizedkeyscommanduser");
     char helper_user[USER_SIZE];
 
     snprintf(helper_user, sizeof helper_user, "%.*s", (int)name.len, name.s ? name.s : "");
@@ -189,9 +188,9 @@ static void check_elsewhere(struct findings *findings, const char *user, const c
 
     for (size_t i = 0; is_told && i < N_DIRECTIVES; i++) {
         const struct directive *directive = &directives[i];
-        struct text value = doctor_value(buf_text(&out), directive->name);
+        struct text value = machine_value(buf_text(&out), directive->name);
 
-        if (!differs_elsewhere(directive, doctor_value(settings, directive->name), value))
+        if (!differs_elsewhere(directive, machine_value(settings, directive->name), value))
             continue;
         findings->n_troubles += !directive->is_minor;
         doctor_line(findings, directive->is_minor ? "note" : "trouble", "sshd",
@@ -211,7 +210,7 @@ static void check_login(struct findings *findings, const char *user, struct text
 
     for (size_t i = 0; i < N_DIRECTIVES; i++) {
         const struct directive *wanted = &directives[i];
-        struct text value = doctor_value(settings, wanted->name);
+        struct text value = machine_value(settings, wanted->name);
 
         if (wanted->value && !text_eq(value, text_of(wanted->value)))
             doctor_trouble(findings, "sshd",
@@ -408,7 +407,7 @@ static void find_matches(struct matches *matches)
 /* Reads the command that looks keys up.  Returns whether it is the helper. */
 static bool read_command(struct text settings, char command[LINE_SIZE])
 {
-    struct text text = doctor_value(settings, "authorizedkeyscommand");
+    struct text text = machine_value(settings, "authorizedkeyscommand");
 
     snprintf(command, LINE_SIZE, "%.*s", (int)text.len, text.s ? text.s : "");
     return strstr(command, HELPER) != NULL;
@@ -432,10 +431,11 @@ static void check_user(struct findings *findings, const char *user, struct text 
         return;
     if (ours->n++ == 0) {
         check_helper(findings, command);
+        login_doctor_check(findings, settings);
         memcpy(ours->command, command, sizeof command);
     }
     ours->has_accounts = ours->has_accounts || strcmp(command, ours->command) != 0;
-    if (!ours->unbounded && text_eq(doctor_value(settings, "permitlisten"), text_of("any")))
+    if (!ours->unbounded && text_eq(machine_value(settings, "permitlisten"), text_of("any")))
         ours->unbounded = user;
     check_login(findings, user, settings, command, matches);
 }
@@ -465,7 +465,7 @@ static void check_users(struct findings *findings, const struct matches *matches
         } else {
             rest = buf_text(&out);
             line = ask_next_line(&rest);
-            doctor_trouble(findings, "sshd", "'" SSHD " -T' fails: %.*s", (int)line.len,
+            doctor_trouble(findings, "sshd", "'" MACHINE_SSHD " -T' fails: %.*s", (int)line.len,
                            line.s ? line.s : "");
             ours->n = -1;
         }
@@ -478,7 +478,7 @@ bool sshd_doctor_has_users(void)
     struct matches matches = {.n = 0};
     bool found = false;
 
-    if (access(SSHD, X_OK) != 0)
+    if (access(MACHINE_SSHD, X_OK) != 0)
         return false;
     find_matches(&matches);
     for (size_t i = 0; i < matches.n && !found; i++) {
@@ -497,7 +497,7 @@ void sshd_doctor_offers(doctor_offer *found, void *context)
 {
     struct matches matches = {.n = 0};
 
-    if (geteuid() != 0 || access(SSHD, X_OK) != 0)
+    if (geteuid() != 0 || access(MACHINE_SSHD, X_OK) != 0)
         return;
     find_matches(&matches);
     for (size_t i = 0; i < matches.n; i++) {
@@ -505,7 +505,7 @@ void sshd_doctor_offers(doctor_offer *found, void *context)
         struct buf out = {0};
 
         if (ask_sshd(matches.names[i], LOOPBACK, &out) && read_command(buf_text(&out), command))
-            found(context, matches.names[i], doctor_value(buf_text(&out), "permitlisten"));
+            found(context, matches.names[i], machine_value(buf_text(&out), "permitlisten"));
         buf_free(&out);
     }
 }
@@ -515,8 +515,8 @@ void sshd_doctor_check(struct findings *findings)
     struct matches matches = {.n = 0};
     struct ours ours = {.n = 0};
 
-    if (access(SSHD, X_OK) != 0) {
-        doctor_line(findings, "note", "sshd", "not checked: there is no " SSHD);
+    if (access(MACHINE_SSHD, X_OK) != 0) {
+        doctor_line(findings, "note", "sshd", "not checked: there is no " MACHINE_SSHD);
         return;
     }
     if (geteuid() != 0) {

@@ -94,6 +94,7 @@ LEFT_OUT = {
     "test_settings": _ITS_SERVERS,
     "test_feed": _GATEWAY,
     "test_gateway_doctor": _GATEWAY,
+    "test_gateway_logins": _GATEWAY,
     "test_gateway_metrics": _GATEWAY,
     "test_gateway_ssh_changes": _GATEWAY,
     "test_gateway_ssh_doors": _GATEWAY,

@@ -22,6 +22,7 @@ STATE = FOLDER + "/sessions"
 CONF = "/run/adit.conf"
 CREDENTIALS = "/ssh_credentials"
 SSHD_LOG = "/run/sshd.log"
+LOGINS_CONF = "/etc/ssh/sshd_config.d/adit-logins.conf"
 
 # tunnel is the login of the home account.  So is bounded, whose forwards sshd itself bounds.  other
 # is the login of a second account.  stranger has no rights.
@@ -288,11 +289,13 @@ class SshGateway:
         # Debian's own settings, which include the block.
         self._start_sshd(("-o", "LogLevel=VERBOSE"))
 
+    def _limits(self):
+        """All clients have one address, and many are refused on purpose."""
+        penalties = ("-o", "PerSourcePenalties=no") if openssh_version() >= (9, 8) else ()
+        return ("-o", "MaxStartups=500", *penalties)
+
     def _start_sshd(self, options, **run_as):
-        options += "-o", "MaxStartups=500"
-        if openssh_version() >= (9, 8):
-            # All clients have one address, and many are refused on purpose.
-            options += "-o", "PerSourcePenalties=no"
+        options += self._limits()
         self.sshd = Program(self, self.inside.command(
             "/usr/sbin/sshd", "-D", "-E", SSHD_LOG, "-h", "/run/host_key", "-o",
             "ListenAddress=127.0.0.1:%d" % self.port, "-o", "PidFile=none", *options, **run_as),
@@ -399,6 +402,18 @@ class OwnGateway(SshGateway):
 
     def start_sshd(self):
         self._start_sshd(("-f", "/run/own.conf"), user="tunnel")
+
+
+class LimitedGateway(SshGateway):
+    """sshd has the limits of logins that aditctl prints."""
+
+    def _configure_sshd(self, other_account):
+        super()._configure_sshd(other_account)
+        self.inside.write(LOGINS_CONF, stack.run(
+            [os.path.join(stack.BUILD, "aditctl"), "gateway-config", "sshd-logins"]).stdout)
+
+    def _limits(self):
+        return ()
 
 
 class GatewayCase(Case):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs programs of the machine and reads what they print. */
-#include "ctl/doctor/machine.h"
+#include "ctl/machine.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #define OUTPUT_MAX (256 * 1024)
 
-bool doctor_run(char *const *arguments, struct buf *out)
+bool machine_run(char *const *arguments, struct buf *out)
 {
     int status = -1;
     int ends[2];
@@ -46,7 +46,7 @@ bool doctor_run(char *const *arguments, struct buf *out)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-bool doctor_starts_at_boot(const char *unit)
+bool machine_starts_at_boot(const char *unit)
 {
     char name[64];
     char *const arguments[] = {(char[]){"/usr/bin/systemctl"}, (char[]){"is-enabled"}, name, NULL};
@@ -54,17 +54,17 @@ bool doctor_starts_at_boot(const char *unit)
     bool is_enabled;
 
     snprintf(name, sizeof name, "%s", unit);
-    is_enabled = access(arguments[0], X_OK) == 0 && doctor_run(arguments, &out);
+    is_enabled = access(arguments[0], X_OK) == 0 && machine_run(arguments, &out);
     buf_free(&out);
     return is_enabled;
 }
 
-bool doctor_may_be_there(const char *path)
+bool machine_may_be_there(const char *path)
 {
     return access(path, F_OK) == 0 || errno == EACCES;
 }
 
-struct text doctor_value(struct text lines, const char *name)
+struct text machine_value(struct text lines, const char *name)
 {
     size_t len = strlen(name);
     struct text line;
@@ -74,4 +74,17 @@ struct text doctor_value(struct text lines, const char *name)
             return text_part(line, len + 1, line.len);
     }
     return (struct text){0};
+}
+
+bool machine_sshd_has_penalties(void)
+{
+    char *const arguments[] = {(char[]){MACHINE_SSHD}, (char[]){"-G"}, (char[]){"-f"},
+                               (char[]){"/dev/null"}, NULL};
+    struct buf out = {0};
+    /* Neither -G nor penalties are known to older ones. */
+    bool found = access(MACHINE_SSHD, X_OK) == 0 && machine_run(arguments, &out) &&
+                 text_present(machine_value(buf_text(&out), "persourcepenalties"));
+
+    buf_free(&out);
+    return found;
 }
