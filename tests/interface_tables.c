@@ -8,6 +8,7 @@
 #include "base/ident.h"
 #include "json/check.h"
 #include "model/acl.h"
+#include "model/key_kind.h"
 #include "model/mutual_tls_module.h"
 #include "model/oauth_module.h"
 #include "model/ssh_credential.h"
@@ -32,10 +33,11 @@ static void print_routes(void)
 {
     for (const struct route *route = api_routes; route->method; route++) {
         printf("route\t%s %s\t%s\t%s\t%s\t%s\t%s\n", route->method, route->path,
-               route->is_public ? "public" : "key", route->reads_only ? "reads" : "writes",
+               route->is_public ? "public" : "key",
+               api_route_reads_only(route) ? "reads" : "writes",
                route->body == ROUTE_NO_BODY ? "none" : "body",
                strchr(route->path, '{') ? "one" : "all",
-               route->for_gateways ? "gateways" : "others");
+               route->keys >> KEY_GATEWAY & 1 ? "gateways" : "others");
         for (const struct query_param *param = route->query; param && param->name; param++)
             printf("query\t%s\t%s\t%s %s\n", param->name, param->alias ? param->alias : "",
                    route->method, route->path);

@@ -11,6 +11,20 @@
 
 SET client_min_messages = warning;
 
+-- An earlier version returned other columns, and OR REPLACE cannot change them.
+DO $$
+DECLARE
+    earlier regprocedure;
+BEGIN
+    FOR earlier IN
+        SELECT p.oid FROM pg_catalog.pg_proc AS p
+        WHERE p.pronamespace = 'adit'::regnamespace AND 'r_is_gateway' = ANY (p.proargnames)
+    LOOP
+        EXECUTE 'DROP FUNCTION ' || earlier;
+    END LOOP;
+END
+$$;
+
 -- Every function of this file names what it looks for, so that rights to columns are enough.
 CREATE OR REPLACE FUNCTION adit.note_caller(
     p_account text, p_digest bytea, p_request text,
@@ -53,8 +67,8 @@ CREATE OR REPLACE FUNCTION adit.create_ssh_credential(
     p_account text, p_digest bytea, p_request text, p_id text, p_owner_id text, p_public_key text,
     p_key_type text, p_fingerprint text, p_description text, p_metadata text, p_acl text[],
     p_ms double precision, p_key text, p_request_digest bytea, p_base_url text)
-RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_is_gateway boolean,
-    r_is_own boolean, r_id text, r_created_at timestamptz, r_description text, r_metadata text,
+RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_scope text,
+    r_id text, r_created_at timestamptz, r_description text, r_metadata text,
     r_public_key text, r_acl text[], r_owner_id text, r_revision bigint, r_may_own boolean,
     r_owner_is_there boolean, r_owner_is_enabled boolean, r_now timestamptz, r_same_request boolean, r_base_url text)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -119,7 +133,7 @@ BEGIN
         c := jsonb_populate_record(NULL::adit.ssh_credential, earlier.answer);
         same_request := earlier.request_digest = p_request_digest;
     END IF;
-    RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope = 'gateway', k.scope = 'own',
+    RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope,
         c.id, c.created_at, c.description, c.metadata, c.public_key, c.acl, c.owner_id, c.revision,
         may_own, is_there, is_enabled, clock_timestamp(), same_request, coalesce(earlier.base_url, p_base_url);
 END
@@ -130,8 +144,8 @@ COMMENT ON FUNCTION adit.create_ssh_credential(text, bytea, text, text, text, te
 CREATE OR REPLACE FUNCTION adit.update_ssh_credential(
     p_account text, p_digest bytea, p_request text, p_id text, p_description text, p_metadata text,
     p_acl text[], p_match bigint[], p_none bigint[])
-RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_is_gateway boolean,
-    r_is_own boolean, r_id text, r_created_at timestamptz, r_description text, r_metadata text,
+RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_scope text,
+    r_id text, r_created_at timestamptz, r_description text, r_metadata text,
     r_public_key text, r_acl text[], r_owner_id text, r_revision bigint, r_is_there boolean,
     r_is_others boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -160,7 +174,7 @@ BEGIN
         FROM adit.ssh_credential AS s WHERE s.account_id = p_account AND s.id = p_id;
         is_there := FOUND;
     END IF;
-    RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope = 'gateway', k.scope = 'own',
+    RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope,
         c.id, c.created_at, c.description, c.metadata, c.public_key, c.acl, c.owner_id, c.revision,
         is_there, is_there AND k.scope = 'own' AND owner_id <> k.principal_id;
 END
@@ -170,8 +184,8 @@ COMMENT ON FUNCTION adit.update_ssh_credential(text, bytea, text, text, text, te
 
 CREATE OR REPLACE FUNCTION adit.delete_ssh_credential(
     p_account text, p_digest bytea, p_request text, p_id text, p_match bigint[], p_none bigint[])
-RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_is_gateway boolean,
-    r_is_own boolean, r_id text, r_is_there boolean, r_is_others boolean)
+RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_scope text,
+    r_id text, r_is_there boolean, r_is_others boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     k record;
@@ -194,7 +208,7 @@ BEGIN
         FROM adit.ssh_credential AS s WHERE s.account_id = p_account AND s.id = p_id;
         is_there := FOUND;
     END IF;
-    RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope = 'gateway', k.scope = 'own',
+    RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope,
         gone_id, is_there, is_there AND k.scope = 'own' AND owner_id <> k.principal_id;
 END
 $$;
@@ -211,8 +225,8 @@ CREATE OR REPLACE FUNCTION adit.put_oauth_module(
     p_email_domains text[], p_teams text[], p_organizations text[], p_options_passthrough boolean,
     p_cookie_prefix text, p_inactivity_timeout bigint, p_maximum_duration bigint,
     p_auth_check_interval bigint, p_match bigint[], p_none bigint[])
-RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_is_gateway boolean,
-    r_is_own boolean, r_revision bigint, r_right_account boolean)
+RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_scope text,
+    r_revision bigint, r_right_account boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     k record;
@@ -259,7 +273,7 @@ BEGIN
         WHERE adit.meets(m.revision, p_match, p_none)
         RETURNING m.revision INTO made_revision;
     END IF;
-    RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope = 'gateway', k.scope = 'own',
+    RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope,
         made_revision, is_right;
 END
 $$;
@@ -270,8 +284,8 @@ COMMENT ON FUNCTION adit.put_oauth_module(text, bytea, text, text, text, text, b
 CREATE OR REPLACE FUNCTION adit.delete_oauth_module(
     p_account text, p_digest bytea, p_request text, p_edge_id text, p_route_id text,
     p_match bigint[], p_none bigint[])
-RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_is_gateway boolean,
-    r_is_own boolean, r_edge_id text, r_is_there boolean, r_is_others boolean)
+RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_scope text,
+    r_edge_id text, r_is_there boolean, r_is_others boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     k record;
@@ -291,7 +305,7 @@ BEGIN
         WHERE m.account_id = p_account AND m.edge_id = p_edge_id AND m.route_id = p_route_id;
         is_there := FOUND;
     END IF;
-    RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope = 'gateway', k.scope = 'own',
+    RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope,
         gone_id, is_there, false;
 END
 $$;
@@ -303,8 +317,8 @@ COMMENT ON FUNCTION adit.delete_oauth_module(text, bytea, text, text, text, bigi
 CREATE OR REPLACE FUNCTION adit.put_mutual_tls_module(
     p_account text, p_digest bytea, p_request text, p_edge_id text, p_enabled boolean,
     p_authority_ids text[], p_match bigint[], p_none bigint[])
-RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_is_gateway boolean,
-    r_is_own boolean, r_revision bigint)
+RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_scope text,
+    r_revision bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     k record;
@@ -328,7 +342,7 @@ BEGIN
         WHERE adit.meets(m.revision, p_match, p_none)
         RETURNING m.revision INTO made_revision;
     END IF;
-    RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope = 'gateway', k.scope = 'own',
+    RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope,
         made_revision;
 END
 $$;
@@ -338,8 +352,8 @@ COMMENT ON FUNCTION adit.put_mutual_tls_module(text, bytea, text, text, boolean,
 CREATE OR REPLACE FUNCTION adit.delete_mutual_tls_module(
     p_account text, p_digest bytea, p_request text, p_edge_id text, p_match bigint[],
     p_none bigint[])
-RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_is_gateway boolean,
-    r_is_own boolean, r_edge_id text, r_is_there boolean, r_is_others boolean)
+RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_scope text,
+    r_edge_id text, r_is_there boolean, r_is_others boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     k record;
@@ -359,7 +373,7 @@ BEGIN
         WHERE m.account_id = p_account AND m.edge_id = p_edge_id;
         is_there := FOUND;
     END IF;
-    RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope = 'gateway', k.scope = 'own',
+    RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope,
         gone_id, is_there, false;
 END
 $$;

@@ -32,6 +32,9 @@ struct api_settings {
 /* The routes; a row whose method is NULL ends them. */
 extern const struct route api_routes[];
 
+/* Returns whether a route, with its row, changes nothing: keys that write nothing may use it. */
+bool api_route_reads_only(const struct route *route);
+
 /* Returns how much database work a request stands for: REQUEST_INSTANT if method and path match no
  * route, REQUEST_LONG if they are too long to tell, REQUEST_SCAN for a list with a filter. */
 enum request_work api_work(struct text method, struct text path, struct text query);

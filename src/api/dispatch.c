@@ -104,6 +104,11 @@ static bool gate_route(struct call *call, struct buf *allow, struct error *err)
     return true;
 }
 
+static bool only_reads(const struct call *call)
+{
+    return api_route_reads_only(call->match.route);
+}
+
 /* Where rows are on several nodes, a key that names no account is looked for on all of them before
  * anybody knows whether it is good: strangers can cause that with made-up keys. */
 static bool gate_key_form(const struct call *call, struct error *err)
@@ -119,8 +124,7 @@ static bool gate_caller(struct call *call, struct error *err)
 {
     struct text key;
 
-    call->store_request.for_gateways = call->match.route->for_gateways;
-    call->store_request.for_owners = call->match.route->for_owners;
+    call->store_request.keys = call->match.route->keys;
     return header_bearer(call->request, &key, err) &&
            store_caller(call->store, key, &call->store_request.caller, err) &&
            gate_key_form(call, err);
@@ -255,8 +259,8 @@ static bool refuse_path_id(struct call *call, struct error *err)
 {
     struct error refused;
 
-    if (!call->match.route->is_public && !store_authorize(call->store, &call->store_request,
-                                                          !call->match.route->reads_only, &refused))
+    if (!call->match.route->is_public &&
+        !store_authorize(call->store, &call->store_request, !only_reads(call), &refused))
         *err = refused;
     return false;
 }
@@ -282,7 +286,7 @@ static bool gate_answer(const struct call *call, struct error *err)
     struct response *response = call->response;
 
     response->payer = crc32_of(call->identity.account_id, strlen(call->identity.account_id));
-    if (!call->match.route->reads_only || response->omit_body || !request->has_room ||
+    if (!only_reads(call) || response->omit_body || !request->has_room ||
         request->has_room(request->peer, response->payer, response->body.len))
         return true;
     return error_set(err, ERR_ANSWERS_UNREAD);
@@ -296,7 +300,7 @@ static bool run_handler(struct call *call, struct error *err)
     if (!route->run(call, err))
         return false;
     return is_whole(call->response) ||
-           error_set(err, route->reads_only ? ERR_OUT_OF_MEMORY : ERR_OUTCOME_UNKNOWN);
+           error_set(err, api_route_reads_only(route) ? ERR_OUT_OF_MEMORY : ERR_OUTCOME_UNKNOWN);
 }
 
 /* A change must not start after the web server has given up on the request. */
@@ -304,7 +308,7 @@ static bool gate_peer(const struct call *call, struct error *err)
 {
     const struct request *request = call->request;
 
-    if (!call->match.route->reads_only && request->peer_gone && request->peer_gone(request->peer))
+    if (!only_reads(call) && request->peer_gone && request->peer_gone(request->peer))
         return error_set(err, ERR_CLIENT_GONE);
     return true;
 }
@@ -348,7 +352,7 @@ bool call_answer_resource(struct call *call, int status, int64_t revision, call_
 {
     char etag[ETAG_SIZE];
 
-    if (call->match.route->reads_only) {
+    if (only_reads(call)) {
         switch (precondition_check(&call->store_request.condition, revision)) {
         case PRECONDITION_FAILED:
             return error_set(err, ERR_PRECONDITION_FAILED);

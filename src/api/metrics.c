@@ -34,7 +34,7 @@ static size_t row_place(const struct route *route)
 static bool asks_for_write(const struct route_match *match, const char *method)
 {
     if (match->route)
-        return !match->route->reads_only;
+        return !api_route_reads_only(match->route);
     return match->of_path && !match->is_options && !match->is_head && strcmp(method, "GET") != 0;
 }
 

@@ -8,6 +8,7 @@
 #include "api/oauth_module.h"
 #include "api/ssh_credential.h"
 #include "api/ssh_decision.h"
+#include "model/key_kind.h"
 
 #define CREDENTIAL_PATH "/ssh_credentials/{id}"
 #define OAUTH_PATH "/edges/https/{edge_id}/routes/{id}/oauth"
@@ -15,56 +16,58 @@
 
 /* clang-format off */
 const struct route api_routes[] = {
-    {.method = "POST", .path = "/ssh_credentials", .body = ROUTE_JSON_BODY,
-     .for_owners = true, .takes_idempotency_key = true,
+    {.method = "POST", .path = "/ssh_credentials", .keys = KEYS_WRITE_OWN,
+     .body = ROUTE_JSON_BODY, .takes_idempotency_key = true,
      .read = api_ssh_credential_read_create, .run = api_ssh_credential_create},
-    {.method = "GET", .path = "/ssh_credentials", .reads_only = true,
+    {.method = "GET", .path = "/ssh_credentials", .keys = KEYS_READ,
      .query = api_ssh_credential_query,
      .read = api_ssh_credential_read_list, .run = api_ssh_credential_list},
-    {.method = "GET", .path = CREDENTIAL_PATH, .reads_only = true,
+    {.method = "GET", .path = CREDENTIAL_PATH, .keys = KEYS_READ,
      .work = REQUEST_SHORT, .run = api_ssh_credential_get},
-    {.method = "PATCH", .path = CREDENTIAL_PATH, .for_owners = true, .body = ROUTE_JSON_BODY,
+    {.method = "PATCH", .path = CREDENTIAL_PATH, .keys = KEYS_WRITE_OWN, .body = ROUTE_JSON_BODY,
      .read = api_ssh_credential_read_update, .run = api_ssh_credential_update},
-    {.method = "DELETE", .path = CREDENTIAL_PATH, .for_owners = true,
+    {.method = "DELETE", .path = CREDENTIAL_PATH, .keys = KEYS_WRITE_OWN,
      .run = api_ssh_credential_delete},
 
-    {.method = "POST", .path = "/ssh_decisions", .reads_only = true, .for_gateways = true,
+    {.method = "POST", .path = "/ssh_decisions", .keys = KEYS_ASK,
      .body = ROUTE_JSON_BODY, /* the key may have much */
      .read = api_ssh_decision_read, .run = api_ssh_decision_make},
 
-    {.method = "PUT", .path = OAUTH_PATH, .body = ROUTE_ANSWER_BODY,
+    {.method = "PUT", .path = OAUTH_PATH, .keys = KEYS_WRITE, .body = ROUTE_ANSWER_BODY,
      .read = api_oauth_module_read_put, .run = api_oauth_module_put},
-    {.method = "GET", .path = OAUTH_PATH, .reads_only = true,
+    {.method = "GET", .path = OAUTH_PATH, .keys = KEYS_READ,
      .work = REQUEST_SHORT, .run = api_oauth_module_get},
-    {.method = "DELETE", .path = OAUTH_PATH, .run = api_oauth_module_delete},
-    {.method = "GET", .path = "/oauth_modules", .reads_only = true,
+    {.method = "DELETE", .path = OAUTH_PATH, .keys = KEYS_WRITE,
+     .run = api_oauth_module_delete},
+    {.method = "GET", .path = "/oauth_modules", .keys = KEYS_READ,
      .query = api_oauth_module_query,
      .read = api_oauth_module_read_list, .run = api_oauth_module_list},
-    {.method = "POST", .path = "/oauth_admissions", .reads_only = true, .body = ROUTE_ANSWER_BODY,
+    {.method = "POST", .path = "/oauth_admissions", .keys = KEYS_READ, .body = ROUTE_ANSWER_BODY,
      .work = REQUEST_SHORT, .read = api_oauth_admission_read, .run = api_oauth_admission_make},
-    {.method = "GET", .path = "/oauth_providers", .reads_only = true,
+    {.method = "GET", .path = "/oauth_providers", .keys = KEYS_READ,
      .work = REQUEST_SHORT, .run = api_oauth_provider_list},
 
-    {.method = "PUT", .path = MUTUAL_TLS_PATH, .body = ROUTE_JSON_BODY,
+    {.method = "PUT", .path = MUTUAL_TLS_PATH, .keys = KEYS_WRITE, .body = ROUTE_JSON_BODY,
      .read = api_mutual_tls_module_read_put, .run = api_mutual_tls_module_put},
-    {.method = "GET", .path = MUTUAL_TLS_PATH, .reads_only = true,
+    {.method = "GET", .path = MUTUAL_TLS_PATH, .keys = KEYS_READ,
      .work = REQUEST_SHORT, .run = api_mutual_tls_module_get},
-    {.method = "DELETE", .path = MUTUAL_TLS_PATH, .run = api_mutual_tls_module_delete},
-    {.method = "GET", .path = "/mutual_tls_modules", .reads_only = true,
+    {.method = "DELETE", .path = MUTUAL_TLS_PATH, .keys = KEYS_WRITE,
+     .run = api_mutual_tls_module_delete},
+    {.method = "GET", .path = "/mutual_tls_modules", .keys = KEYS_READ,
      .query = api_mutual_tls_module_query,
      .read = api_mutual_tls_module_read_list, .run = api_mutual_tls_module_list},
 
-    {.method = "GET", .path = "/audit_events", .reads_only = true,
+    {.method = "GET", .path = "/audit_events", .keys = KEYS_READ,
      .query = api_audit_event_query,
      .read = api_audit_event_read_list, .run = api_audit_event_list},
-    {.method = "GET", .path = "/audit_events/{id}", .reads_only = true,
+    {.method = "GET", .path = "/audit_events/{id}", .keys = KEYS_READ,
      .work = REQUEST_SHORT, .checks_ids = true, .run = api_audit_event_get},
 
-    {.method = "GET", .path = "/livez", .is_public = true, .reads_only = true,
+    {.method = "GET", .path = "/livez", .is_public = true,
      .work = REQUEST_INSTANT, .run = api_health_live},
-    {.method = "GET", .path = "/readyz", .is_public = true, .reads_only = true,
+    {.method = "GET", .path = "/readyz", .is_public = true,
      .work = REQUEST_PROBE, .run = api_health_ready},
-    {.method = "GET", .path = "/metrics", .is_public = true, .reads_only = true,
+    {.method = "GET", .path = "/metrics", .is_public = true,
      .work = REQUEST_INSTANT, .run = api_metrics_show},
     {.method = NULL},
 };
@@ -72,3 +75,8 @@ const struct route api_routes[] = {
 
 _Static_assert(sizeof api_routes / sizeof api_routes[0] <= METRICS_MAX_ROUTES,
                "METRICS_MAX_ROUTES holds every row");
+
+bool api_route_reads_only(const struct route *route)
+{
+    return route->is_public || key_set_reads_only(route->keys);
+}

@@ -23,11 +23,9 @@ enum route_body {
 /* A row of the route table.  The zero value of every column is the strictest. */
 struct route {
     const char *method;
-    const char *path;  /* segments; "{name}" stands for an identifier */
-    bool is_public;    /* needs no API key and no version header */
-    bool reads_only;   /* a read-only API key may use it */
-    bool for_gateways; /* a gateway's API key may use it */
-    bool for_owners;   /* an API key for own credentials may use it to change those */
+    const char *path; /* segments; "{name}" stands for an identifier */
+    bool is_public;   /* needs no API key and no version header, and only reads */
+    unsigned keys; /* the kinds of API key that may use it, an enum key_set of model/key_kind.h */
     enum route_body body;
     enum request_work work;
     bool takes_idempotency_key;

@@ -9,7 +9,7 @@
                       .reads = KEY_READS_##reads_,                                                 \
                       .writes = KEY_WRITES_##writes_,                                              \
                       .asks = KEY_##asks_,                                                         \
-                      .error = ERR_##code},
+                      .error = (code)},
 
 static const struct key_kind_row table[KEY_N_KINDS] = {KEY_KINDS(KEY_KIND_ROW, )};
 

@@ -149,13 +149,12 @@ bool executor_find(struct store *store, const struct pg_statement *statement,
 }
 
 enum error_code executor_forbids(const struct store_request *request, bool writes,
-                                 const struct pg_result *result)
+                                 enum key_whose whose, const struct pg_result *result)
 {
-    if (pg_bool(result, 0, CALLER_IS_GATEWAY) && !request->for_gateways)
-        return ERR_KEY_GATEWAY;
-    if (writes && pg_bool(result, 0, CALLER_IS_OWN))
-        return request->for_owners ? ERR_NONE : ERR_KEY_OWN;
-    return writes && pg_bool(result, 0, CALLER_READ_ONLY) ? ERR_KEY_READ_ONLY : ERR_NONE;
+    enum key_kind kind =
+        key_kind_of(pg_text(result, 0, CALLER_SCOPE), pg_bool(result, 0, CALLER_READ_ONLY));
+
+    return key_kind_forbids(kind, request->keys, writes, whose);
 }
 
 bool executor_run(struct store *store, const struct pg_statement *statement,
@@ -166,7 +165,7 @@ bool executor_run(struct store *store, const struct pg_statement *statement,
 
     if (!executor_find(store, statement, request, params, result, err))
         return false;
-    code = executor_forbids(request, statement->writes, *result);
+    code = executor_forbids(request, statement->writes, KEY_WHOSE_UNKNOWN, *result);
     return code == ERR_NONE || drop_rows(result, code, err);
 }
 
@@ -213,6 +212,7 @@ static bool try_change(struct store *store, const struct executor_change *change
                        struct pg_result **result, bool *is_late, struct error *err)
 {
     enum error_code code = ERR_NONE;
+    enum error_code of_others;
     bool is_there;
     bool is_others;
 
@@ -221,10 +221,11 @@ static bool try_change(struct store *store, const struct executor_change *change
         return false;
     is_there = pg_bool(*result, 0, change->is_there);
     is_others = pg_bool(*result, 0, change->is_there + 1);
-    *is_late = is_there && !is_others && pg_bool(*result, 0, CALLER_IS_OWN) &&
-               !precondition_given(&request->condition);
+    of_others = executor_forbids(request, true, KEY_WHOSE_OTHERS, *result);
+    *is_late =
+        is_there && !is_others && of_others != ERR_NONE && !precondition_given(&request->condition);
     if (is_others)
-        code = ERR_KEY_OWN;
+        code = of_others;
     else if (pg_is_null(*result, 0, COLUMN_CHANGED))
         code = missed(request, is_there, change->missing);
     return code == ERR_NONE || drop_rows(result, code, err);

@@ -5,6 +5,7 @@
 #define ADIT_STORE_EXECUTOR_H
 
 #include "base/must_check.h"
+#include "model/key_kind.h"
 #include "store/node_lane.h"
 #include "store/store.h"
 
@@ -16,17 +17,15 @@ enum caller_column {
     CALLER_ACCOUNT_ID,
     CALLER_READ_ONLY,
     CALLER_KEY_ID,
-    CALLER_IS_GATEWAY,
-    CALLER_IS_OWN, /* the key may only change credentials that its principal owns */
+    CALLER_SCOPE, /* with CALLER_READ_ONLY, the kind of the key */
     CALLER_N_COLUMNS
 };
 
 #define CALLER_COLUMNS_OF(table)                                                                   \
-    table ".account_id, " table ".read_only, " table ".id,"                                        \
-          " " table ".scope = 'gateway', " table ".scope = 'own'"
+    table ".account_id, " table ".read_only, " table ".id, " table ".scope"
 /* In their place where another row has them. */
-#define CALLER_NO_COLUMNS "NULL::text, NULL::boolean, NULL::text, NULL::boolean, NULL::boolean"
-#define CALLER_TYPES PG_TEXT PG_BOOL PG_TEXT PG_BOOL PG_BOOL /* as in struct pg_statement */
+#define CALLER_NO_COLUMNS "NULL::text, NULL::boolean, NULL::text, NULL::text"
+#define CALLER_TYPES PG_TEXT PG_BOOL PG_TEXT PG_TEXT /* as in struct pg_statement */
 
 /* clang-format off */
 
@@ -116,7 +115,7 @@ enum caller_column {
     CALLER_KEY_IS_GOOD_OF("caller") " AND " CALLER_NOTED("caller") " IS NOT NULL"
 
 /* The caller's columns in RETURNING: the key may do what it did.  INSERT shows only the new row. */
-#define CALLER_COLUMNS_OF_QUICK(account_id, key_id) account_id ", false, " key_id ", false, false"
+#define CALLER_COLUMNS_OF_QUICK(account_id, key_id) account_id ", false, " key_id ", 'account'"
 #define CALLER_COLUMNS_OF_NEW(row)                                                                 \
     CALLER_COLUMNS_OF_QUICK(                                                                       \
         row ".account_id",                                                                         \
@@ -177,11 +176,10 @@ MUST_CHECK bool executor_find(struct store *store, const struct pg_statement *st
                               const struct store_request *request, const struct pg_params *params,
                               struct pg_result **result, struct error *err);
 
-/* Returns the error of a good key that may not do what the request asks, or ERR_NONE:
- * ERR_KEY_GATEWAY or, if the request writes, ERR_KEY_READ_ONLY or ERR_KEY_OWN.  The result has the
- * key's row.  If the request is for owners, ERR_NONE leaves open whose credential it changes. */
+/* Returns the error of a good key that may not do what the request asks, or ERR_NONE, as
+ * key_kind_forbids().  The result has the key's row. */
 enum error_code executor_forbids(const struct store_request *request, bool writes,
-                                 const struct pg_result *result);
+                                 enum key_whose whose, const struct pg_result *result);
 
 /* Runs a caller's statement.  Returns true with *result, of at least one row, which the caller
  * frees.  Returns false with *err as pg_run(), with ERR_KEY_UNKNOWN or as executor_forbids(): the

@@ -26,8 +26,7 @@ struct store_request {
     struct precondition condition;
     struct once once;
     uint64_t scans_for;  /* whom a filter counts for, as in struct request */
-    bool for_gateways;   /* a gateway's key may ask this */
-    bool for_owners;     /* a key for own credentials may ask this; the statement looks whose */
+    unsigned keys;       /* the kinds of key that may ask this, an enum key_set; 0: none */
     struct arena *arena; /* holds parameters and results; it must outlive both */
 };
 

@@ -311,13 +311,15 @@ static bool read_written(struct pg_result *result, struct arena *arena,
     return false;
 }
 
-/* Says why a creation created nothing. */
-static bool refuse_owner(const struct pg_result *result, struct error *err)
+/* Says why a creation created nothing.  of_others is what the key gets for credentials of others.
+ */
+static bool refuse_owner(const struct pg_result *result, enum error_code of_others,
+                         struct error *err)
 {
     enum error_code code = ERR_OWNER_UNKNOWN;
 
     if (!pg_bool(result, 0, COLUMN_MAY_OWN))
-        code = pg_bool(result, 0, CALLER_IS_OWN) ? ERR_KEY_OWN : ERR_NOT_ADMIN;
+        code = of_others != ERR_NONE ? of_others : ERR_NOT_ADMIN;
     else if (pg_bool(result, 0, COLUMN_OWNER_IS_THERE))
         code = ERR_OWNER_DISABLED;
 
@@ -357,11 +359,12 @@ static void add_create_params(struct pg_params *params, const struct store_reque
 static bool read_created(struct pg_result *result, const struct store_request *request,
                          struct ssh_credential_list *list, struct error *err)
 {
-    bool may_see = pg_bool(result, 0, COLUMN_MAY_OWN) || !pg_bool(result, 0, CALLER_IS_OWN);
+    enum error_code of_others = executor_forbids(request, true, KEY_WHOSE_OTHERS, result);
+    bool may_see = pg_bool(result, 0, COLUMN_MAY_OWN) || of_others == ERR_NONE;
 
     /* Another key of the principal may have used the same Idempotency-Key. */
     if (pg_is_null(result, 0, SSH_CREDENTIAL_ID) || !may_see)
-        refuse_owner(result, err);
+        refuse_owner(result, of_others, err);
     else if (request->once.key.s && !pg_bool(result, 0, COLUMN_SAME_REQUEST))
         error_set(err, ERR_IDEMPOTENCY_KEY_REUSED);
     else

@@ -183,7 +183,7 @@ bool store_authorize(struct store *store, const struct store_request *request, b
     executor_params(&params, request);
     if (!executor_find(store, &authenticate_statement, request, &params, &result, err))
         return false;
-    code = executor_forbids(request, writes, result);
+    code = executor_forbids(request, writes, KEY_WHOSE_UNKNOWN, result);
     pg_result_free(result);
     return code == ERR_NONE || error_set(err, code);
 }

@@ -10,6 +10,7 @@
 #include "base/ident.h"
 #include "fuzz.h"
 #include "json/check.h"
+#include "model/key_kind.h"
 #include "providers.h"
 #include "serve/cgi.h"
 #include "stub_store.h"
@@ -430,8 +431,8 @@ static void look_at_rights(const struct request *request, int status, bool chang
     if (!is_good_for(request, false))
         MUST(status == 401 || status == 413 || status >= 500);
     if (strcmp(request->authorization, "Bearer " STUB_GATEWAY_KEY) == 0)
-        MUST(status >= 400 || match.route->for_gateways);
-    if (match.route->reads_only)
+        MUST(status >= 400 || (match.route->keys >> KEY_GATEWAY & 1));
+    if (api_route_reads_only(match.route))
         MUST(!changed);
     else if (status < 300)
         MUST(is_good_for(request, true));

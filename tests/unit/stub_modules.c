@@ -29,10 +29,9 @@ bool store_oauth_module_put(struct store *store, const struct store_request *req
     return true;
 }
 
-/* Others see no client secret. */
-static bool may_write_modules(const struct known *known)
+static bool reads_secrets(const struct known *known)
 {
-    return !known->is_read_only && !known->is_own;
+    return key_kind_row(known->kind)->reads == KEY_READS_SECRETS;
 }
 
 bool store_oauth_module_get(struct store *store, const struct store_request *request,
@@ -43,7 +42,7 @@ bool store_oauth_module_get(struct store *store, const struct store_request *req
 
     if (!stub_get(store, request, &place, module, sizeof *module, ERR_OAUTH_NOT_FOUND, err))
         return false;
-    if (!may_write_modules(stub_find_known(store, request, false, err)))
+    if (!reads_secrets(stub_find_known(store, request, false, err)))
         module->config.client_secret = (struct text){0};
     return true;
 }
@@ -163,7 +162,7 @@ bool store_oauth_module_list(struct store *store, const struct store_request *re
         memcpy(&item->module, things[list->n]->value, sizeof item->module);
         item->route =
             (struct oauth_route){things[list->n]->place.ids[0], things[list->n]->place.ids[1]};
-        if (!may_write_modules(stub_find_known(store, request, false, err)))
+        if (!reads_secrets(stub_find_known(store, request, false, err)))
             item->module.config.client_secret = (struct text){0};
     }
     return true;

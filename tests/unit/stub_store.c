@@ -10,13 +10,13 @@
 #include "store/ssh_decision.h"
 
 static const struct known all_known[N_KNOWN] = {
-    {STUB_ADMIN_KEY, STUB_ADMIN_ID, 1, true, false, false, false, false},
-    {STUB_MEMBER_KEY, STUB_MEMBER_ID, 1, false, false, false, false, false},
-    {STUB_READ_ONLY_KEY, STUB_READ_ONLY_ID, 1, false, true, false, false, false},
-    {STUB_GATEWAY_KEY, STUB_GATEWAY_ID, 1, false, true, false, true, false},
-    {STUB_OWN_KEY, STUB_OWN_ID, 1, true, false, false, false, true},
-    {STUB_REVOKED_KEY, STUB_ADMIN_ID, 1, true, false, true, false, false},
-    {STUB_OTHER_KEY, STUB_OTHER_ID, 2, true, false, false, false, false},
+    {STUB_ADMIN_KEY, STUB_ADMIN_ID, 1, KEY_FULL, true, false},
+    {STUB_MEMBER_KEY, STUB_MEMBER_ID, 1, KEY_FULL, false, false},
+    {STUB_READ_ONLY_KEY, STUB_READ_ONLY_ID, 1, KEY_READ_ONLY, false, false},
+    {STUB_GATEWAY_KEY, STUB_GATEWAY_ID, 1, KEY_GATEWAY, false, false},
+    {STUB_OWN_KEY, STUB_OWN_ID, 1, KEY_OWN, true, false},
+    {STUB_REVOKED_KEY, STUB_ADMIN_ID, 1, KEY_FULL, true, true},
+    {STUB_OTHER_KEY, STUB_OTHER_ID, 2, KEY_FULL, true, false},
 };
 
 struct store *stub_store_new(void)
@@ -114,15 +114,12 @@ const struct known *stub_find_known(const struct store *store, const struct stor
                                     bool writes, struct error *err)
 {
     const struct known *known = find_any(store, request, err);
+    enum error_code code =
+        known ? key_kind_forbids(known->kind, request->keys, writes, KEY_WHOSE_UNKNOWN) : ERR_NONE;
 
-    if (known && known->is_gateway && !request->for_gateways)
-        error_set(err, ERR_KEY_GATEWAY);
-    else if (known && known->is_read_only && writes)
-        error_set(err, ERR_KEY_READ_ONLY);
-    else if (known && known->is_own && writes && !request->for_owners)
-        error_set(err, ERR_KEY_OWN);
-    else
+    if (code == ERR_NONE)
         return known;
+    error_set(err, code);
     return NULL;
 }
 
@@ -187,13 +184,15 @@ static struct thing *find(const struct store *store, int account, const struct p
     return thing;
 }
 
-/* Returns whether the caller's key is for own credentials, and this is another's. */
-static bool is_others(const struct known *known, const struct thing *thing)
+/* Returns whose the resource is; only credentials have an owner. */
+static enum key_whose whose(const struct known *known, const struct thing *thing)
 {
     const struct ssh_credential *credential = thing->value;
 
-    return known->is_own && thing->place.kind == CREDENTIAL &&
-           !text_eq(credential->owner_id, text_of(known->principal_id));
+    if (thing->place.kind != CREDENTIAL)
+        return KEY_WHOSE_UNKNOWN;
+    return text_eq(credential->owner_id, text_of(known->principal_id)) ? KEY_WHOSE_OWN
+                                                                       : KEY_WHOSE_OTHERS;
 }
 
 /* Finds the resource that a request reads or changes.  If there is none, returns false and sets
@@ -204,14 +203,17 @@ static bool look_up(const struct store *store, const struct store_request *reque
 {
     const struct known *known = stub_find_known(store, request, writes, err);
     const struct precondition *condition = &request->condition;
+    enum error_code code;
 
     if (!known)
         return false;
     *thing = find(store, known->account, place);
     if (!*thing && missing != ERR_NONE)
         return error_set(err, missing);
-    if (writes && *thing && is_others(known, *thing))
-        return error_set(err, ERR_KEY_OWN);
+    code = *thing ? key_kind_forbids(known->kind, request->keys, writes, whose(known, *thing))
+                  : ERR_NONE;
+    if (code != ERR_NONE)
+        return error_set(err, code);
     if (!writes || (*thing ? precondition_check(condition, (*thing)->revision) == PRECONDITION_HOLDS
                            : !condition->match.given))
         return true;
@@ -318,11 +320,13 @@ static bool list_one(const struct thing *thing, struct arena *arena,
     return true;
 }
 
-static bool may_own(const struct known *known, struct text owner_id, struct error *err)
+static bool may_own(const struct known *known, const struct store_request *request,
+                    struct text owner_id, struct error *err)
 {
-    enum error_code code = known->is_own     ? ERR_KEY_OWN
-                           : known->is_admin ? ERR_OWNER_UNKNOWN
-                                             : ERR_NOT_ADMIN;
+    enum error_code code = key_kind_forbids(known->kind, request->keys, true, KEY_WHOSE_OTHERS);
+
+    if (code == ERR_NONE)
+        code = known->is_admin ? ERR_OWNER_UNKNOWN : ERR_NOT_ADMIN;
 
     if (!owner_id.s || text_eq(owner_id, text_of(known->principal_id)))
         return true;
@@ -359,7 +363,7 @@ bool store_ssh_credential_create(struct store *store, const struct store_request
     struct place place;
     char id[IDENT_SIZE];
 
-    if (!known || !may_own(known, input->owner_id, err))
+    if (!known || !may_own(known, request, input->owner_id, err))
         return false;
     if (!ident_make(id, IDENT_CREDENTIAL, INT64_C(1000) * STUB_CREATED_AT + store->n_changes))
         return error_set(err, ERR_INTERNAL);

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "model/field.h"
+#include "model/key_kind.h"
 #include "stub_store.h"
 
 #define N_KNOWN 7
@@ -13,11 +14,9 @@ struct known {
     const char *key;
     const char *principal_id;
     int account;
+    enum key_kind kind;
     bool is_admin;
-    bool is_read_only;
     bool is_revoked;
-    bool is_gateway;
-    bool is_own;
 };
 
 enum kind { CREDENTIAL, OAUTH, MUTUAL_TLS };

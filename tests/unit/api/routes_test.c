@@ -7,6 +7,7 @@
 
 #include "api/client.h"
 #include "base/ident.h"
+#include "model/key_kind.h"
 #include "route_cases.h"
 #include "suites.h"
 
@@ -84,12 +85,17 @@ START_TEST(columns_of_every_row)
         bool is_get = strcmp(route->method, "GET") == 0;
         bool has_body = !is_get && strcmp(route->method, "DELETE") != 0;
         bool is_decision = strcmp(route->path, "/ssh_decisions") == 0;
+        bool is_credential = strstr(route->path, "/ssh_credentials") != NULL;
         bool asks = is_decision || strcmp(route->path, "/oauth_admissions") == 0;
 
         ck_assert_ptr_nonnull(route->run);
         ck_assert_int_eq(route->is_public, is_public);
-        ck_assert_int_eq(route->reads_only, is_get || asks);
-        ck_assert_int_eq(route->for_gateways, is_decision);
+        ck_assert_int_eq(api_route_reads_only(route), is_get || asks);
+        ck_assert_uint_eq(route->keys, is_public        ? KEYS_NONE
+                                       : is_decision    ? KEYS_ASK
+                                       : is_get || asks ? KEYS_READ
+                                       : is_credential  ? KEYS_WRITE_OWN
+                                                        : KEYS_WRITE);
         ck_assert_int_eq(route->checks_ids, strcmp(route->path, "/audit_events/{id}") == 0);
         ck_assert_int_eq(route->body != ROUTE_NO_BODY, has_body);
         ck_assert_int_eq(route->body == ROUTE_ANSWER_BODY,

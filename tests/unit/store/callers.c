@@ -21,25 +21,27 @@ static bool op_authorize_to_read(const struct store_request *request)
     return store_authorize(tried.store, request, false, &tried.err);
 }
 
-static bool op_authorize_to_write(const struct store_request *request)
-{
-    return store_authorize(tried.store, request, true, &tried.err);
-}
-
-/* Creates, changes and deletes run as on their routes, which are for owners. */
-struct store_request callers_for_owners(const struct store_request *request)
+/* Writes and decisions run as on their routes; reads as tried_issue() says. */
+struct store_request callers_on_route(const struct store_request *request, unsigned keys)
 {
     struct store_request asking = *request;
 
-    asking.for_owners = true;
+    asking.keys = keys;
     return asking;
+}
+
+static bool op_authorize_to_write(const struct store_request *request)
+{
+    struct store_request asking = callers_on_route(request, KEYS_WRITE);
+
+    return store_authorize(tried.store, &asking, true, &tried.err);
 }
 
 static bool op_create(const struct store_request *request)
 {
     static char digit = 'b';
     struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
-    struct store_request asking = callers_for_owners(request);
+    struct store_request asking = callers_on_route(request, KEYS_WRITE_OWN);
     struct ssh_credential_list list;
     char id[] = TRIED_ID("0");
     bool ok;
@@ -71,7 +73,7 @@ bool callers_update(const struct store_request *request)
 {
     struct ssh_credential_input input = {.description = text_of("changed")};
     struct ssh_credential_list list = {0};
-    struct store_request asking = callers_for_owners(request);
+    struct store_request asking = callers_on_route(request, KEYS_WRITE_OWN);
     bool ok = store_ssh_credential_update(tried.store, &asking, text_of(TRIED_ID("1")), &input,
                                           &list, &tried.err);
 
@@ -81,7 +83,7 @@ bool callers_update(const struct store_request *request)
 
 bool callers_delete(const struct store_request *request)
 {
-    struct store_request asking = callers_for_owners(request);
+    struct store_request asking = callers_on_route(request, KEYS_WRITE_OWN);
 
     return store_ssh_credential_delete(tried.store, &asking, text_of(TRIED_ID("2")), &tried.err);
 }
@@ -135,11 +137,10 @@ static bool op_list_filtered(const struct store_request *request)
 
 static bool decide(const struct store_request *request, const char *fingerprint)
 {
-    struct store_request asking = *request;
+    struct store_request asking = callers_on_route(request, KEYS_ASK);
     struct ssh_grant_list list = {0};
     bool ok;
 
-    asking.for_gateways = true;
     ok = store_ssh_decision_find(tried.store, &asking, text_of(fingerprint), &list, &tried.err);
     ssh_grant_list_free(&list);
     return ok;
@@ -159,15 +160,17 @@ bool callers_oauth_put(const struct store_request *request)
 {
     struct text items[5];
     struct oauth_module module = tried_full_module(items);
+    struct store_request asking = callers_on_route(request, KEYS_WRITE);
 
-    return tried_put_oauth(request, &module);
+    return tried_put_oauth(&asking, &module);
 }
 
 static bool op_oauth_put_without_secret(const struct store_request *request)
 {
     struct oauth_module module = {.enabled = true};
+    struct store_request asking = callers_on_route(request, KEYS_WRITE);
 
-    return tried_put_oauth(request, &module);
+    return tried_put_oauth(&asking, &module);
 }
 
 static bool op_oauth_get(const struct store_request *request)
@@ -179,7 +182,9 @@ static bool op_oauth_get(const struct store_request *request)
 
 static bool op_oauth_delete(const struct store_request *request)
 {
-    return store_oauth_module_delete(tried.store, request, &tried_route, &tried.err);
+    struct store_request asking = callers_on_route(request, KEYS_WRITE);
+
+    return store_oauth_module_delete(tried.store, &asking, &tried_route, &tried.err);
 }
 
 static bool list_oauth(const struct store_request *request, const struct filter_node *filter)
@@ -210,8 +215,9 @@ static bool op_oauth_list_filtered(const struct store_request *request)
 bool callers_mutual_tls_put(const struct store_request *request)
 {
     struct mutual_tls_module module = {.certificate_authority_ids = {.given = true}};
+    struct store_request asking = callers_on_route(request, KEYS_WRITE);
 
-    return store_mutual_tls_module_put(tried.store, request, text_of("e"), &module, &tried.err);
+    return store_mutual_tls_module_put(tried.store, &asking, text_of("e"), &module, &tried.err);
 }
 
 static bool op_mutual_tls_get(const struct store_request *request)
@@ -242,7 +248,9 @@ static bool op_mutual_tls_list_filtered(const struct store_request *request)
 
 static bool op_mutual_tls_delete(const struct store_request *request)
 {
-    return store_mutual_tls_module_delete(tried.store, request, text_of("e"), &tried.err);
+    struct store_request asking = callers_on_route(request, KEYS_WRITE);
+
+    return store_mutual_tls_module_delete(tried.store, &asking, text_of("e"), &tried.err);
 }
 
 /* Only admins get events.  That others get none is for audit_events_are_for_admins. */
@@ -294,33 +302,33 @@ bool callers_audit_get(const struct store_request *request)
 
 /* Ordered so that each operation finds what it needs. */
 const struct callers_operation callers_operations[] = {
-    {op_authenticate, false, true, true, false},
-    {op_authorize_to_read, false, false, true, false},
-    {op_authorize_to_write, true, false, false, false},
-    {op_create, true, false, true, false},
-    {callers_create_once, true, false, true, false},
-    {callers_get, false, false, true, true},
-    {callers_update, true, false, true, true},
-    {callers_list, false, false, true, true},
-    {op_list_of_owner, false, false, true, true},
-    {op_list_filtered, false, false, true, true},
-    {callers_delete, true, false, true, true},
-    {callers_decide, false, true, true, true},
-    {callers_decide_many, false, true, true, true},
-    {callers_oauth_put, true, false, false, false},
-    {op_oauth_get, false, false, true, true},
-    {op_oauth_list, false, false, true, true},
-    {op_oauth_list_filtered, false, false, true, true},
-    {op_oauth_put_without_secret, true, false, false, false},
-    {op_oauth_delete, true, false, false, true},
-    {callers_mutual_tls_put, true, false, false, false},
-    {op_mutual_tls_get, false, false, true, true},
-    {op_mutual_tls_list, false, false, true, true},
-    {op_mutual_tls_list_filtered, false, false, true, true},
-    {op_mutual_tls_delete, true, false, false, true},
-    {callers_audit_event_list, false, false, true, true},
-    {callers_audit_event_list_filtered, false, false, true, true},
-    {callers_audit_get, false, false, true, true},
+    {op_authenticate, false, ~0U, false},
+    {op_authorize_to_read, false, KEYS_READ, false},
+    {op_authorize_to_write, true, KEYS_WRITE, false},
+    {op_create, true, KEYS_WRITE_OWN, false},
+    {callers_create_once, true, KEYS_WRITE_OWN, false},
+    {callers_get, false, KEYS_READ, true},
+    {callers_update, true, KEYS_WRITE_OWN, true},
+    {callers_list, false, KEYS_READ, true},
+    {op_list_of_owner, false, KEYS_READ, true},
+    {op_list_filtered, false, KEYS_READ, true},
+    {callers_delete, true, KEYS_WRITE_OWN, true},
+    {callers_decide, false, KEYS_ASK, true},
+    {callers_decide_many, false, KEYS_ASK, true},
+    {callers_oauth_put, true, KEYS_WRITE, false},
+    {op_oauth_get, false, KEYS_READ, true},
+    {op_oauth_list, false, KEYS_READ, true},
+    {op_oauth_list_filtered, false, KEYS_READ, true},
+    {op_oauth_put_without_secret, true, KEYS_WRITE, false},
+    {op_oauth_delete, true, KEYS_WRITE, true},
+    {callers_mutual_tls_put, true, KEYS_WRITE, false},
+    {op_mutual_tls_get, false, KEYS_READ, true},
+    {op_mutual_tls_list, false, KEYS_READ, true},
+    {op_mutual_tls_list_filtered, false, KEYS_READ, true},
+    {op_mutual_tls_delete, true, KEYS_WRITE, true},
+    {callers_audit_event_list, false, KEYS_READ, true},
+    {callers_audit_event_list_filtered, false, KEYS_READ, true},
+    {callers_audit_get, false, KEYS_READ, true},
 };
 
 const size_t callers_n_operations = sizeof callers_operations / sizeof callers_operations[0];
@@ -344,6 +352,28 @@ static int64_t fingerprint_of_all(void)
     number = pg_int(result, 0, 0);
     pg_result_free(result);
     return number;
+}
+
+struct store_request callers_key(enum key_kind kind, const char *principal_id)
+{
+    char id[34];
+    struct store_request request = tried_issue(principal_id, false, 0, id);
+    char sql[160];
+
+    ck_assert(callers_create_once(&request) && callers_oauth_put(&request) &&
+              callers_mutual_tls_put(&request));
+    snprintf(sql, sizeof sql,
+             "UPDATE adit.api_key SET scope = '%s', read_only = %s WHERE id = '%s'",
+             key_kind_row(kind)->scope, key_kind_is_read_only(kind) ? "true" : "false", id);
+    database_run(tried.owner, sql);
+    return request;
+}
+
+enum error_code callers_forbidden(size_t i, enum key_kind kind)
+{
+    const struct callers_operation *operation = &callers_operations[i];
+
+    return key_kind_forbids(kind, operation->keys, operation->writes, KEY_WHOSE_OWN);
 }
 
 void callers_expect_refusal(size_t i, const struct store_request *request, enum error_code code)

@@ -7,14 +7,14 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "model/key_kind.h"
 #include "store/request.h"
 
 struct callers_operation {
     bool (*run)(const struct store_request *request);
     bool writes;
-    bool for_gateways;
-    bool for_owners; /* a key for own credentials may do it to those */
-    bool finds;      /* it reads rows of a resource if the key may do it */
+    unsigned keys; /* the kinds that may do it, as on its route */
+    bool finds;    /* it reads rows of a resource if the key may do it */
 };
 
 /* Ordered so that each operation finds what it needs. */
@@ -35,8 +35,15 @@ bool callers_mutual_tls_put(const struct store_request *request);
 bool callers_oauth_put(const struct store_request *request);
 bool callers_update(const struct store_request *request);
 
-/* The same request on a route that keys for own credentials may ask. */
-struct store_request callers_for_owners(const struct store_request *request);
+/* Returns a request with a new key of that kind, whose account the store has seen. */
+struct store_request callers_key(enum key_kind kind, const char *principal_id);
+
+/* Returns the error of an operation, by its number, for such a key, or ERR_NONE: its rows are those
+ * of the admin. */
+enum error_code callers_forbidden(size_t i, enum key_kind kind);
+
+/* The same request on a route that these kinds of key may use. */
+struct store_request callers_on_route(const struct store_request *request, unsigned keys);
 
 /* Makes what the operations need. */
 void callers_make_needed(void);

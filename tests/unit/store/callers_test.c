@@ -75,54 +75,20 @@ START_TEST(bad_keys_in_every_operation)
 }
 END_TEST
 
-/* The key is a full one first, so that the store has seen its account. */
-START_TEST(gateway_key_in_every_operation)
+START_TEST(kind_of_key_in_every_operation)
 {
-    char id[34];
-    struct store_request gateway = tried_issue(tried.who.admin, false, 0, id);
-    char sql[160];
+    enum key_kind kind = (enum key_kind)_i;
+    struct store_request request = callers_key(kind, tried.who.admin);
 
     callers_make_needed();
-    ck_assert(callers_oauth_put(&gateway) && callers_mutual_tls_put(&gateway));
-    snprintf(sql, sizeof sql,
-             "UPDATE adit.api_key SET scope = 'gateway', read_only = true WHERE id = '%s'", id);
-    database_run(tried.owner, sql);
     for (size_t i = 0; i < callers_n_operations; i++) {
-        if (callers_operations[i].for_gateways)
-            ck_assert_msg(callers_operations[i].run(&gateway), "operation %zu: %s", i,
-                          tried.err.cause);
+        enum error_code code = callers_forbidden(i, kind);
+
+        if (code != ERR_NONE)
+            callers_expect_refusal(i, &request, code);
         else
-            callers_expect_refusal(i, &gateway, ERR_KEY_GATEWAY);
-    }
-}
-END_TEST
-
-/* Makes a key of the User into one for own credentials.  It is a full one first, so that the store
- * has seen its account. */
-static struct store_request own_key_of(const char *principal_id)
-{
-    char id[34];
-    struct store_request own = tried_issue(principal_id, false, 0, id);
-    char sql[160];
-
-    ck_assert(callers_oauth_put(&own) && callers_mutual_tls_put(&own));
-    snprintf(sql, sizeof sql,
-             "UPDATE adit.api_key SET scope = 'own', read_only = true WHERE id = '%s'", id);
-    database_run(tried.owner, sql);
-    return own;
-}
-
-START_TEST(own_key_in_every_operation)
-{
-    struct store_request own = own_key_of(tried.who.admin);
-
-    callers_make_needed();
-    for (size_t i = 0; i < callers_n_operations; i++) {
-        if (callers_operations[i].for_owners)
-            ck_assert_msg(callers_operations[i].run(&own), "operation %zu: %s %s", i,
+            ck_assert_msg(callers_operations[i].run(&request), "operation %zu: %s %s", i,
                           error_row(tried.err.code)->symbol, tried.err.cause);
-        else
-            callers_expect_refusal(i, &own, ERR_KEY_OWN);
     }
 }
 END_TEST
@@ -132,9 +98,9 @@ END_TEST
  */
 START_TEST(own_key_and_credentials_of_others)
 {
-    struct store_request own = own_key_of(tried.who.admin);
-    struct store_request member_own = own_key_of(tried.who.member);
-    struct store_request once = callers_for_owners(&own);
+    struct store_request own = callers_key(KEY_OWN, tried.who.admin);
+    struct store_request member_own = callers_key(KEY_OWN, tried.who.member);
+    struct store_request once = callers_on_route(&own, KEYS_WRITE_OWN);
     struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
     struct ssh_credential_list list = {0};
 
@@ -144,7 +110,7 @@ START_TEST(own_key_and_credentials_of_others)
             callers_operations[i].run == callers_delete)
             callers_expect_refusal(i, &member_own, ERR_KEY_OWN);
     }
-    member_own = callers_for_owners(&member_own);
+    member_own = callers_on_route(&member_own, KEYS_WRITE_OWN);
     member_own.condition.match.given = true;
     ck_assert(!callers_update(&member_own) && tried.err.code == ERR_KEY_OWN);
     ck_assert(!callers_delete(&member_own) && tried.err.code == ERR_KEY_OWN);
@@ -244,8 +210,7 @@ static void add_callers(Suite *suite, const char *name, SFun set_up_case)
     tcase_add_test(tcase, good_key_in_every_operation);
     tcase_add_test(tcase, key_without_an_account_in_every_operation);
     tcase_add_test(tcase, bad_keys_in_every_operation);
-    tcase_add_test(tcase, gateway_key_in_every_operation);
-    tcase_add_test(tcase, own_key_in_every_operation);
+    tcase_add_loop_test(tcase, kind_of_key_in_every_operation, 0, KEY_N_KINDS);
     tcase_add_test(tcase, own_key_and_credentials_of_others);
     tcase_add_test(tcase, audit_events_are_for_admins);
     tcase_add_test(tcase, identity_in_every_operation);

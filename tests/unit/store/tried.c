@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "model/key_kind.h"
+
 struct tried tried;
 
 /* For key files, which must stay while a store seals with them. */
@@ -64,6 +66,7 @@ struct store_request tried_issue(const char *principal_id, bool read_only, int64
     return (struct store_request){
         .caller = database_issue(tried.owner, principal_id, read_only, expires_s, key_id),
         .operation_id = "op_test",
+        .keys = KEYS_READ,
         .arena = &tried.arena,
     };
 }
