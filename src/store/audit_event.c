@@ -73,7 +73,7 @@ const struct filter_member audit_event_filter_members[] = {
 /* The caller's account, NULL if the caller may not read events. */
 #define ACCOUNT_OF_ADMIN                                                                           \
     "(SELECT k.account_id" FROM_CALLER " WHERE " CALLER_KEY_IS_GOOD " "                                          \
-      " AND p.is_admin AND " CALLER_MAY_READ("k") ")"
+      " AND p.is_admin" KEY_SQL_AND_MAY_READ("k") ")"
 
 /* In their place in the row that has only the caller's columns. */
 #define NO_COLUMNS                                                                                 \

@@ -6,6 +6,7 @@
 
 #include "base/must_check.h"
 #include "model/key_kind.h"
+#include "store/key_kind_sql.h"
 #include "store/node_lane.h"
 #include "store/store.h"
 
@@ -44,7 +45,6 @@ enum caller_column {
  * a key that may not, or the time until its 403 would tell what the rows hold.  So the key's scope is
  * part of the condition that finds the account or the row.  The caller's own columns do not depend on
  * it: a key that may not is still told from an unknown one. */
-#define CALLER_MAY_READ(key) key ".scope <> 'gateway'"
 
 /* Joins the only row of a resource to that of the key k.  OFFSET keeps PostgreSQL from looking at the
  * key after it has read the row, as it may in a plain LEFT JOIN. */
@@ -52,8 +52,8 @@ enum caller_column {
     " LEFT JOIN LATERAL ("                                                                         \
         "SELECT " columns                                                                         \
         " FROM " table " AS " row                                                                  \
-        " WHERE " CALLER_MAY_READ("k")                                                             \
-          " AND " row ".account_id = k.account_id"                                                 \
+        " WHERE " row ".account_id = k.account_id"                                                 \
+          KEY_SQL_AND_MAY_READ("k")                                                                \
           condition                                                                                \
         " OFFSET 0"                                                                                \
     ") AS " row " ON true"
@@ -63,7 +63,7 @@ enum caller_column {
  * parts come in their order, so PostgreSQL sorts nothing. */
 #define CALLER_ACCOUNT                                                                             \
     "(SELECT k.account_id FROM adit.api_key AS k"                                                  \
-      " WHERE " CALLER_KEY_IS_GOOD " AND " CALLER_MAY_READ("k") ")"
+      " WHERE " CALLER_KEY_IS_GOOD KEY_SQL_AND_MAY_READ("k") ")"
 
 /* A condition more for statements where the rows are on several nodes: the planner looks for the
  * account of each table.  One PostgreSQL knows it already, and would expect fewer rows. */
@@ -74,14 +74,11 @@ enum caller_column {
     "pg_catalog.set_config('adit.caller',"                                                         \
       " pg_catalog.concat_ws(' ', " key ".principal_id, " key ".id, $3::text), true)"
 
-/* Whether the key may write some credential, if not each: known before one is read. */
-#define CALLER_MAY_WRITE_SOME(key) "(NOT " key ".read_only OR " key ".scope = 'own')"
-
 /* Writes an empty record to the log, so that the COMMIT waits for the synchronous standby even if the
  * statement changes nothing.  Otherwise a repeated write would be acknowledged because of what only
  * this server has: the first attempt, whose wait for the standby was given up. */
 #define CALLER_COMMITS(key)                                                                        \
-    "CASE WHEN " CALLER_MAY_WRITE_SOME(key)                                                        \
+    "CASE WHEN " KEY_SQL_MAY_WRITE_SOME(key)                                                       \
       " THEN pg_catalog.pg_logical_emit_message(true, 'adit', '') END"
 
 /* "WITH caller AS (...)", which a statement that writes continues.  $3 tells of the request: the
@@ -98,13 +95,13 @@ enum caller_column {
         " FROM adit.api_key AS k"                                                                  \
         " WHERE " CALLER_KEY_IS_GOOD                                                               \
     ")"
-#define CALLER_MAY_WRITE "NOT caller.read_only"
+#define CALLER_MAY_WRITE KEY_SQL_MAY_WRITE("caller")
 
 /* The same, known before any row is read: PostgreSQL looks once a statement, and first. */
 #define CALLER_FIRST(condition) "(SELECT " condition " FROM caller)"
 #define CALLER_MAY_WRITE_OF(owner)                                                                 \
-    "(NOT caller.read_only"                                                                        \
-      " OR (caller.scope = 'own' AND " owner " = caller.principal_id))"
+    "(" CALLER_MAY_WRITE                                                                           \
+      " OR (" KEY_SQL_WRITES_ONLY_OWN("caller") " AND " owner " = caller.principal_id))"
 
 /* A quick statement is one INSERT or UPDATE with the key in its FROM: PostgreSQL sets up fewer plan
  * nodes than for one with CALLER_CTE.  It only does what the key may do, and returns no row if it

@@ -118,11 +118,11 @@ static const struct pg_statement quick_put_statement = {
 
 enum put_column { COLUMN_PUT_REVISION = CALLER_N_COLUMNS, COLUMN_RIGHT_ACCOUNT };
 
-/* In the order of enum column, after the caller's.  Only a key that may write modules gets the secret;
+/* In the order of enum column, after the caller's.  Only a key that reads secrets gets the secret;
  * the others do not even get the sealed one. */
-#define COLUMNS(may_write)                                                                         \
+#define COLUMNS(reads_secret)                                                                      \
     "m.enabled, m.provider, m.client_id,"                                                          \
-    " m.client_secret_key_id, CASE WHEN " may_write " THEN m.client_secret_sealed END,"            \
+    " m.client_secret_key_id, CASE WHEN " reads_secret " THEN m.client_secret_sealed END,"         \
     " m.scopes, m.email_addresses, m.email_domains, m.teams, m.organizations,"                     \
     " m.options_passthrough, m.cookie_prefix,"                                                     \
     " m.inactivity_timeout, m.maximum_duration, m.auth_check_interval, m.revision"
@@ -135,7 +135,7 @@ enum put_column { COLUMN_PUT_REVISION = CALLER_N_COLUMNS, COLUMN_RIGHT_ACCOUNT }
 
 /* $1 digest, $2 account, $3 edge_id, $4 route_id. */
 #define GET_SQL(in_account)                                                                        \
-    "SELECT " CALLER_COLUMNS_OF("k") ", " COLUMNS("NOT k.read_only")                               \
+    "SELECT " CALLER_COLUMNS_OF("k") ", " COLUMNS(KEY_SQL_MAY_READ_SECRETS("k"))                   \
     " FROM adit.api_key AS k"                                                                      \
     CALLER_JOINS("adit.oauth_module", "m", "m.*",                                                         \
                  " AND m.edge_id = $3::text COLLATE \"C\""                                         \
@@ -178,9 +178,9 @@ enum column {
     " NULL::boolean, NULL::text,"                                                                  \
     " NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint"
 
-/* Whether the key may write; PostgreSQL looks once a statement. */
-#define KEY_MAY_WRITE                                                                              \
-    "(SELECT NOT k.read_only FROM adit.api_key AS k WHERE " CALLER_KEY_IS_GOOD ")"
+/* Whether the key reads secrets; PostgreSQL looks once a statement. */
+#define MAY_READ_SECRETS                                                                           \
+    "(SELECT " KEY_SQL_MAY_READ_SECRETS("k") " FROM adit.api_key AS k WHERE " CALLER_KEY_IS_GOOD ")"
 
 /* $1 digest, $2 account, $3 edge_id and $4 route_id of the module before the page (never NULL),
  * $5 limit; under a filter $6, the names of the providers, and $7 and $8 of OAUTH_ADMITS.  '' sorts
@@ -191,7 +191,7 @@ enum column {
     " FROM adit.api_key AS k"                                                                      \
     " WHERE " CALLER_KEY_IS_GOOD                                                                   \
     " UNION ALL ("                                                                                 \
-        "SELECT " CALLER_NO_COLUMNS ", " COLUMNS(KEY_MAY_WRITE) ", m.edge_id, m.route_id"          \
+        "SELECT " CALLER_NO_COLUMNS ", " COLUMNS(MAY_READ_SECRETS) ", m.edge_id, m.route_id"       \
         " FROM adit.oauth_module AS m"                                                             \
         " WHERE m.account_id = " CALLER_ACCOUNT in_account                                         \
           " AND (m.edge_id, m.route_id) > ($3::text COLLATE \"C\", $4::text COLLATE \"C\")"

@@ -42,7 +42,7 @@ enum change_column { COLUMN_IS_THERE = SSH_CREDENTIAL_N_COLUMNS };
           " coalesce($5::text COLLATE \"C\", caller.principal_id) AS owner_id,"                    \
           " $5::text IS NULL"                                                                      \
             " OR $5::text = caller.principal_id"                                                   \
-            " OR (NOT caller.read_only"                                                            \
+            " OR (" CALLER_MAY_WRITE                                                               \
               " AND (SELECT p.is_admin FROM adit.principal AS p"                                   \
               " WHERE p.account_id = caller.account_id"                                            \
               " AND p.id = caller.principal_id)) AS may_own"                                       \
@@ -56,7 +56,7 @@ enum change_column { COLUMN_IS_THERE = SSH_CREDENTIAL_N_COLUMNS };
         " LEFT JOIN LATERAL ("                                                                     \
             "SELECT p.id, p.disabled_at"                                                           \
             " FROM adit.principal AS p"                                                            \
-            " WHERE asked.may_own AND " CALLER_MAY_WRITE_SOME("asked")                             \
+            " WHERE asked.may_own AND " KEY_SQL_MAY_WRITE_SOME("asked")                            \
               " AND p.account_id = asked.account_id"                                               \
               " AND p.id = $5::text COLLATE \"C\""                                                 \
             " OFFSET 0"                                                                            \
@@ -109,7 +109,7 @@ static const struct pg_statement quick_create_statement = {
         INSERT_OF("caller.principal_id")
         " FROM adit.api_key AS caller"
         " WHERE " CALLER_QUICK
-          " AND " CALLER_MAY_WRITE_SOME("caller")
+          " AND " KEY_SQL_MAY_WRITE_SOME("caller")
           " AND $5::text IS NULL AND " IS_TIMELY
         " RETURNING " CALLER_COLUMNS_OF_NEW("c") ", " SSH_CREDENTIAL_COLUMNS ", true, true, true,"
           " pg_catalog.clock_timestamp()",
@@ -133,8 +133,8 @@ static const struct pg_statement create_once_statement = {
               " ON i.account_id = owner.account_id"
               " AND i.principal_id = owner.principal_id"
               " AND i.key = $13::text COLLATE \"C\""
-            " WHERE " CALLER_FIRST(CALLER_MAY_WRITE_SOME("caller"))
-              " AND (owner.may_own OR owner.scope <> 'own')"
+            " WHERE " CALLER_FIRST(KEY_SQL_MAY_WRITE_SOME("caller"))
+              " AND (owner.may_own OR NOT " KEY_SQL_WRITES_ONLY_OWN("owner") ")"
         "), wanted AS MATERIALIZED ("
             "SELECT owner.account_id, $4::text AS id, owner.owner_id,"
               " $6::text AS public_key, $7::text AS key_type, $8::text AS fingerprint,"
@@ -200,14 +200,14 @@ static const struct pg_statement get_statement = {
 
 /* Whether a change or a deletion left the row that it was for, which did not meet its condition. */
 #define IS_THERE                                                                                   \
-    "c.id IS NULL AND " CALLER_MAY_WRITE_SOME("caller")                                            \
+    "c.id IS NULL AND " KEY_SQL_MAY_WRITE_SOME("caller")                                           \
     " AND EXISTS (SELECT FROM adit.ssh_credential AS e"                                            \
       " WHERE e.account_id = caller.account_id"                                                    \
       " AND e.id = $4::text COLLATE \"C\")"
 
 /* Whether the key may only change own credentials, and the row is another's. */
 #define IS_OTHERS                                                                                  \
-    "caller.scope = 'own'"                                                                         \
+    KEY_SQL_WRITES_ONLY_OWN("caller")                                                              \
     " AND EXISTS (SELECT FROM adit.ssh_credential AS e"                                            \
       " WHERE e.account_id = caller.account_id"                                                    \
       " AND e.id = $4::text COLLATE \"C\""                                                         \
@@ -230,7 +230,7 @@ static const struct pg_statement update_statement = {
             "UPDATE adit.ssh_credential AS c"
             SET_OF_UPDATE
             " FROM caller"
-            " WHERE " CALLER_FIRST(CALLER_MAY_WRITE_SOME("caller"))
+            " WHERE " CALLER_FIRST(KEY_SQL_MAY_WRITE_SOME("caller"))
               " AND " CALLER_MAY_WRITE_OF("c.owner_id")
               " AND c.account_id = caller.account_id"
               " AND c.id = $4::text COLLATE \"C\""
@@ -257,7 +257,7 @@ static const struct pg_statement quick_update_statement = {
         SET_OF_UPDATE
         " FROM adit.api_key AS caller"
         " WHERE " CALLER_QUICK
-          " AND " CALLER_MAY_WRITE_SOME("caller")
+          " AND " KEY_SQL_MAY_WRITE_SOME("caller")
           " AND " CALLER_MAY_WRITE_OF("c.owner_id")
           " AND c.account_id = caller.account_id"
           " AND c.id = $4::text COLLATE \"C\""
@@ -274,7 +274,7 @@ static const struct pg_statement delete_statement = {
         ", c AS ("
             "DELETE FROM adit.ssh_credential AS c"
             " USING caller"
-            " WHERE " CALLER_FIRST(CALLER_MAY_WRITE_SOME("caller"))
+            " WHERE " CALLER_FIRST(KEY_SQL_MAY_WRITE_SOME("caller"))
               " AND " CALLER_MAY_WRITE_OF("c.owner_id")
               " AND c.account_id = caller.account_id"
               " AND c.id = $4::text COLLATE \"C\""

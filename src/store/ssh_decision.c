@@ -23,7 +23,7 @@ enum column {
 #define OF_KEY(in_account)                                                                         \
     "SELECT c.id, c.owner_id, c.acl"                                                               \
     " FROM adit.ssh_credential AS c"                                                               \
-    " WHERE c.account_id = k.account_id" in_account                                                \
+    " WHERE c.account_id = k.account_id" KEY_SQL_AND_MAY_ASK("k") in_account                       \
       " AND c.fingerprint = $3::text COLLATE \"C\""                                                \
     " ORDER BY c.id"                                                                               \
     " LIMIT $4::bigint"
@@ -49,7 +49,8 @@ static const struct pg_statement few_statement = {
  * the owners that are left out. */
 #define MANY(in_account)                                                                           \
     "WITH RECURSIVE "                                                                              \
-    KEY_TURNS("c.fingerprint = $3::text COLLATE \"C\"", "c.account_id = k.account_id" in_account,  \
+    KEY_TURNS("c.fingerprint = $3::text COLLATE \"C\"",                                            \
+              "c.account_id = k.account_id" KEY_SQL_AND_MAY_ASK("k") in_account,                   \
               "$7::text[]", "$4::bigint") ", "                                                     \
     KEY_WALK("c.account_id = k.account_id" in_account, "$4::bigint", "$5::bigint", "$6::bigint")   \
     " SELECT w.id, w.owner_id, CASE WHEN NOT w.is_beyond THEN w.acl END AS acl, w.is_beyond,"      \
