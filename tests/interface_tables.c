@@ -29,15 +29,28 @@ static void print_errors(void)
     }
 }
 
+/* The errors of keys that may not use the route, or not for every row. */
+static void print_refusals(const struct route *route)
+{
+    for (int kind = 0; kind < KEY_N_KINDS && !route->is_public; kind++) {
+        enum error_code code = key_kind_forbids((enum key_kind)kind, route->keys,
+                                                !api_route_reads_only(route), KEY_WHOSE_OTHERS);
+
+        if (code != ERR_NONE)
+            printf(" %d", number_of(code));
+    }
+    putchar('\n');
+}
+
 static void print_routes(void)
 {
     for (const struct route *route = api_routes; route->method; route++) {
-        printf("route\t%s %s\t%s\t%s\t%s\t%s\t%s\n", route->method, route->path,
+        printf("route\t%s %s\t%s\t%s\t%s\t%s\t", route->method, route->path,
                route->is_public ? "public" : "key",
                api_route_reads_only(route) ? "reads" : "writes",
                route->body == ROUTE_NO_BODY ? "none" : "body",
-               strchr(route->path, '{') ? "one" : "all",
-               route->keys >> KEY_GATEWAY & 1 ? "gateways" : "others");
+               strchr(route->path, '{') ? "one" : "all");
+        print_refusals(route);
         for (const struct query_param *param = route->query; param && param->name; param++)
             printf("query\t%s\t%s\t%s %s\n", param->name, param->alias ? param->alias : "",
                    route->method, route->path);

@@ -2,6 +2,7 @@
 /* aditctl key issue, key list, key revoke. */
 #include <string.h>
 
+#include "base/buf.h"
 #include "ctl/accounts.h"
 #include "ctl/history.h"
 #include "ctl/keys.h"
@@ -89,20 +90,49 @@ static int issue_key(struct ctl *ctl, const struct api_key_order *order)
     return CTL_OK;
 }
 
+/* Sets *kind to that of the options, of which there may be one. */
+static bool choose_kind(const struct ctl_options *options, enum key_kind *kind)
+{
+    int n = 0;
+
+    *kind = KEY_FULL;
+#define KEY_KIND_GIVEN(with, symbol, word, scope, reads, writes, asks, letter, member, ...)        \
+    if (options->member) {                                                                         \
+        *kind = KEY_##symbol;                                                                      \
+        n++;                                                                                       \
+    }
+    KEY_LIMITED_KINDS(KEY_KIND_GIVEN, )
+#undef KEY_KIND_GIVEN
+    return n <= 1;
+}
+
+static int misuse_kinds(void)
+{
+    struct buf list = {0};
+    int status;
+
+    for (int kind = KEY_FULL + 1; kind < KEY_N_KINDS; kind++)
+        buf_printf(&list, "%s--%s",
+                   kind == KEY_FULL + 1     ? ""
+                   : kind + 1 < KEY_N_KINDS ? ", "
+                                            : " and ",
+                   key_kind_row((enum key_kind)kind)->word);
+    status = ctl_misuse("%s are kinds of key; give one of them", buf_text(&list).s);
+    buf_free(&list);
+    return status;
+}
+
 int ctl_key_issue(struct ctl *ctl)
 {
     struct api_key_order order = {.account_id = text_of(ctl->options.account),
-                                  .description = text_of(ctl->options.description),
-                                  .read_only = ctl->options.read_only,
-                                  .is_gateway = ctl->options.is_gateway,
-                                  .is_own = ctl->options.is_own};
+                                  .description = text_of(ctl->options.description)};
     char only[IDENT_SIZE];
     int status;
 
     if (!ctl_text_valid("description", ctl->options.description))
         return CTL_USAGE;
-    if (order.read_only + order.is_gateway + order.is_own > 1)
-        return ctl_misuse("--read-only, --own and --gateway are kinds of key; give one of them");
+    if (!choose_kind(&ctl->options, &order.kind))
+        return misuse_kinds();
     if (ctl->options.expires &&
         !ctl_read_duration("expires", ctl->options.expires, &order.expires_s))
         return CTL_USAGE;

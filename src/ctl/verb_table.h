@@ -18,6 +18,8 @@
  * tests/man-guard compares the rows with man/aditctl.8, tests/guards checks the letters.  A file
  * that includes this one defines the macros that it needs.
  */
+#include "model/key_kind_table.h"
+
 #ifndef VERB
 #define VERB(words, handler, options, argument, role, summary)
 #endif
@@ -27,6 +29,10 @@
 #ifndef FLAG_OPTION
 #define FLAG_OPTION(letter, name, member, help)
 #endif
+/* The rows of the kinds of API key are in their own table. */
+#define KEY_KIND_OPTION(with, symbol, word, scope, reads, writes, asks, letter, member, error,     \
+                        help)                                                                      \
+    FLAG_OPTION(letter, word, member, help)
 /* clang-format off */
 
 VERB("migrate",        ctl_migrate,         "w",    NULL,     OWNER,     "create the database schema, or bring it up to date")
@@ -79,9 +85,7 @@ FLAG_OPTION('A', "admin",                is_admin,    "may create SSH credential
 TEXT_OPTION('f', "for",         "ID",    holder,      "User or Bot that holds the keys (default: issue: the only one, list: all)")
 TEXT_OPTION('G', "give-to",     "ID",    heir,        "User or Bot that gets the SSH credentials")
 FLAG_OPTION('W', "with-credentials",     with_credentials, "also delete the SSH credentials that it owns")
-FLAG_OPTION('r', "read-only",            read_only,   "let the key read but not write")
-FLAG_OPTION('O', "own",                  is_own,      "let the key write only SSH credentials that its User or Bot owns")
-FLAG_OPTION('g', "gateway",              is_gateway,  "let the key do nothing but ask for decisions (POST /ssh_decisions)")
+KEY_LIMITED_KINDS(KEY_KIND_OPTION, )
 TEXT_OPTION('e', "expires",     "TIME",  expires,     "expire after TIME: a number and s, m, h, d or w, such as 90d")
 TEXT_OPTION('d', "description", "TEXT",  description, "purpose of the key, to show in lists")
 TEXT_OPTION('k', "audit-days",  "DAYS",  audit_days,  "also remove changes recorded over DAYS days ago (as the tables' owner)")
@@ -117,3 +121,4 @@ FLAG_OPTION('V', "version",              version,     "print the version")
 #undef VERB
 #undef TEXT_OPTION
 #undef FLAG_OPTION
+#undef KEY_KIND_OPTION

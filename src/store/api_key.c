@@ -108,14 +108,12 @@ static bool store_key(struct pg *pg, const struct api_key_order *order, struct t
     pg_add_text(&params, text_of(issued->id));
     pg_add_bytes(&params, digest, sizeof digest);
     pg_add_text(&params, order->description);
-    pg_add_bool(&params, order->read_only || order->is_gateway || order->is_own);
+    pg_add_bool(&params, key_kind_is_read_only(order->kind));
     if (order->expires_s > 0)
         pg_add_int(&params, order->expires_s);
     else
         pg_add_null(&params);
-    pg_add_text(&params, text_of(order->is_gateway ? "gateway"
-                                 : order->is_own   ? "own"
-                                                   : "account"));
+    pg_add_text(&params, text_of(key_kind_row(order->kind)->scope));
     pg_add_text(&params, account_id);
     if (!pg_run(pg, &issue_statement, &params, &result, err))
         return false;

@@ -6,15 +6,14 @@
 #include "base/error.h"
 #include "base/ident.h"
 #include "base/must_check.h"
+#include "model/key_kind.h"
 #include "pg/pg.h"
 
 struct api_key_order {
     struct text principal_id;
     struct text account_id; /* of the User or Bot; an absent value: any */
     struct text description;
-    bool read_only;
-    bool is_gateway;   /* may only ask for decisions */
-    bool is_own;       /* may only change the credentials of its User or Bot */
+    enum key_kind kind;
     int64_t expires_s; /* seconds from now; 0: never */
 };
 
@@ -50,7 +49,7 @@ enum api_key_column {
     API_KEY_ACCOUNT_ID,
     API_KEY_PRINCIPAL_ID,
     API_KEY_STATE, /* "active", "disabled", "expired" or "revoked" */
-    API_KEY_MODE,  /* "read-only", "read-write", "gateway" or "own" */
+    API_KEY_MODE,  /* the word of its kind */
     API_KEY_CREATED_AT,
     API_KEY_EXPIRES_AT,
     API_KEY_USED_AT,   /* to within five minutes; absent: it was never used */

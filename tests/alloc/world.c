@@ -84,14 +84,11 @@ static void make_principal(struct pg *pg, const char *account, bool is_admin, ch
         die("user", err.cause);
 }
 
-enum kind { FULL, READ_ONLY, GATEWAY };
-
-static void make_key(struct pg *pg, const char *principal, enum kind kind, char *key_id, char *key)
+static void make_key(struct pg *pg, const char *principal, enum key_kind kind, char *key_id,
+                     char *key)
 {
-    struct api_key_order order = {.principal_id = text_of(principal),
-                                  .description = text_of(""),
-                                  .read_only = kind == READ_ONLY,
-                                  .is_gateway = kind == GATEWAY};
+    struct api_key_order order = {
+        .principal_id = text_of(principal), .description = text_of(""), .kind = kind};
     struct api_key_issued issued;
     struct error err;
 
@@ -114,14 +111,14 @@ static void make_keys(struct world *world, struct pg *pg)
     char id[IDENT_SIZE];
     char sql[256];
 
-    make_key(pg, world->admin, FULL, id, world->keys[WHO_ADMIN]);
-    make_key(pg, world->member, FULL, id, world->keys[WHO_MEMBER]);
-    make_key(pg, world->admin, READ_ONLY, id, world->keys[WHO_READER]);
-    make_key(pg, world->admin, GATEWAY, id, world->keys[WHO_GATEWAY]);
-    make_key(pg, world->admin, FULL, id, world->keys[WHO_REVOKED]);
+    make_key(pg, world->admin, KEY_FULL, id, world->keys[WHO_ADMIN]);
+    make_key(pg, world->member, KEY_FULL, id, world->keys[WHO_MEMBER]);
+    make_key(pg, world->admin, KEY_READ_ONLY, id, world->keys[WHO_READER]);
+    make_key(pg, world->admin, KEY_GATEWAY, id, world->keys[WHO_GATEWAY]);
+    make_key(pg, world->admin, KEY_FULL, id, world->keys[WHO_REVOKED]);
     snprintf(sql, sizeof sql, "UPDATE adit.api_key SET revoked_at = now() WHERE id = '%s'", id);
     run_sql(world, sql);
-    make_key(pg, world->admin, FULL, id, world->keys[WHO_EXPIRED]);
+    make_key(pg, world->admin, KEY_FULL, id, world->keys[WHO_EXPIRED]);
     snprintf(sql, sizeof sql, "UPDATE adit.api_key SET expires_at = now() WHERE id = '%s'", id);
     run_sql(world, sql);
 }
@@ -136,7 +133,7 @@ static void make_hoard(struct world *world, struct pg *pg)
 
     make_account(pg, account);
     make_principal(pg, account, true, user);
-    make_key(pg, user, FULL, id, world->keys[WHO_HOARDER]);
+    make_key(pg, user, KEY_FULL, id, world->keys[WHO_HOARDER]);
     snprintf(
         sql, sizeof sql,
         "INSERT INTO adit.ssh_credential (account_id, id, owner_id, key_type, fingerprint,"

@@ -331,6 +331,28 @@ START_TEST(list_of_keys)
 }
 END_TEST
 
+START_TEST(keys_of_each_kind)
+{
+    struct pg *pg = database_create("kinds");
+    struct accounts accounts;
+    struct pg_result *result;
+
+    database_migrate(pg);
+    database_fill(pg, &accounts);
+    for (enum key_kind kind = 0; kind < KEY_N_KINDS; kind++) {
+        const struct api_key_order order = {.principal_id = text_of(accounts.admin), .kind = kind};
+        struct api_key_issued issued;
+
+        database_run(pg, "DELETE FROM adit.api_key");
+        ck_assert_msg(api_key_issue(pg, &order, &issued, &err), "%s", err.cause);
+        ck_assert(api_key_list(pg, text_of(NULL), &result, &err));
+        expect_column(result, API_KEY_MODE, key_kind_row(kind)->word);
+        pg_result_free(result);
+    }
+    pg_free(pg);
+}
+END_TEST
+
 START_TEST(key_for_nobody)
 {
     struct pg *pg = database_create("nobody");
@@ -554,6 +576,7 @@ Suite *schema_sql_suite(void)
     tcase_add_test(schema, estimate_of_the_clock);
     tcase_add_test(schema, accounts_and_principals);
     tcase_add_test(schema, list_of_keys);
+    tcase_add_test(schema, keys_of_each_kind);
     tcase_add_test(schema, key_for_nobody);
     tcase_add_test(schema, grants);
     tcase_add_test(schema, grants_of_a_gateway);
