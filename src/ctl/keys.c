@@ -95,7 +95,7 @@ static bool choose_kind(const struct ctl_options *options, enum key_kind *kind)
 {
     int n = 0;
 
-    *kind = KEY_FULL;
+    *kind = KEY_READ_WRITE;
 #define KEY_KIND_GIVEN(with, symbol, word, scope, reads, writes, asks, letter, member, ...)        \
     if (options->member) {                                                                         \
         *kind = KEY_##symbol;                                                                      \
@@ -111,11 +111,11 @@ static int misuse_kinds(void)
     struct buf list = {0};
     int status;
 
-    for (int kind = KEY_FULL + 1; kind < KEY_N_KINDS; kind++)
+    for (int kind = KEY_READ_WRITE + 1; kind < KEY_N_KINDS; kind++)
         buf_printf(&list, "%s--%s",
-                   kind == KEY_FULL + 1     ? ""
-                   : kind + 1 < KEY_N_KINDS ? ", "
-                                            : " and ",
+                   kind == KEY_READ_WRITE + 1 ? ""
+                   : kind + 1 < KEY_N_KINDS   ? ", "
+                                              : " and ",
                    key_kind_row((enum key_kind)kind)->word);
     status = ctl_misuse("%s are kinds of key; give one of them", buf_text(&list).s);
     buf_free(&list);

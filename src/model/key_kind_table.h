@@ -23,19 +23,19 @@
 /* clang-format off */
 
 /* Issued without an option.  It may use every route, so its error is that of a faulty table. */
-#define KEY_KIND_FULL(KIND, with)                                                                  \
-    KIND(with, FULL,      "read-write", "account", SECRETS, ALL,  ASKS, 0,   none,       ERR_INTERNAL, "")
+#define KEY_KIND_UNLIMITED(KIND, with)                                                             \
+    KIND(with, READ_WRITE, "read-write", "account", SECRETS, ALL,  ASKS, 0,   none,       ERR_INTERNAL, "")
 
 #define KEY_LIMITED_KINDS(KIND, with)                                                              \
-    KIND(with, READ_ONLY, "read-only",  "account", SHOWN,   NONE, ASKS, 'r', read_only,  ERR_KEY_READ_ONLY, \
+    KIND(with, READ_ONLY,  "read-only",  "account", SHOWN,   NONE, ASKS, 'r', read_only,  ERR_KEY_READ_ONLY, \
          "let the key read but not write")                                                         \
-    KIND(with, OWN,       "own",        "own",     SHOWN,   OWN,  ASKS, 'O', is_own,     ERR_KEY_OWN, \
+    KIND(with, OWN,        "own",        "own",     SHOWN,   OWN,  ASKS, 'O', is_own,     ERR_KEY_OWN, \
          "let the key write only SSH credentials that its User or Bot owns")                       \
-    KIND(with, GATEWAY,   "gateway",    "gateway", NOTHING, NONE, ASKS, 'g', is_gateway, ERR_KEY_GATEWAY, \
+    KIND(with, GATEWAY,    "gateway",    "gateway", NOTHING, NONE, ASKS, 'g', is_gateway, ERR_KEY_GATEWAY, \
          "let the key do nothing but ask for decisions (POST /ssh_decisions)")
 
 /* clang-format on */
 
-#define KEY_KINDS(KIND, with) KEY_KIND_FULL(KIND, with) KEY_LIMITED_KINDS(KIND, with)
+#define KEY_KINDS(KIND, with) KEY_KIND_UNLIMITED(KIND, with) KEY_LIMITED_KINDS(KIND, with)
 
 #endif

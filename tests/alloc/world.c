@@ -111,14 +111,14 @@ static void make_keys(struct world *world, struct pg *pg)
     char id[IDENT_SIZE];
     char sql[256];
 
-    make_key(pg, world->admin, KEY_FULL, id, world->keys[WHO_ADMIN]);
-    make_key(pg, world->member, KEY_FULL, id, world->keys[WHO_MEMBER]);
+    make_key(pg, world->admin, KEY_READ_WRITE, id, world->keys[WHO_ADMIN]);
+    make_key(pg, world->member, KEY_READ_WRITE, id, world->keys[WHO_MEMBER]);
     make_key(pg, world->admin, KEY_READ_ONLY, id, world->keys[WHO_READER]);
     make_key(pg, world->admin, KEY_GATEWAY, id, world->keys[WHO_GATEWAY]);
-    make_key(pg, world->admin, KEY_FULL, id, world->keys[WHO_REVOKED]);
+    make_key(pg, world->admin, KEY_READ_WRITE, id, world->keys[WHO_REVOKED]);
     snprintf(sql, sizeof sql, "UPDATE adit.api_key SET revoked_at = now() WHERE id = '%s'", id);
     run_sql(world, sql);
-    make_key(pg, world->admin, KEY_FULL, id, world->keys[WHO_EXPIRED]);
+    make_key(pg, world->admin, KEY_READ_WRITE, id, world->keys[WHO_EXPIRED]);
     snprintf(sql, sizeof sql, "UPDATE adit.api_key SET expires_at = now() WHERE id = '%s'", id);
     run_sql(world, sql);
 }
@@ -133,7 +133,7 @@ static void make_hoard(struct world *world, struct pg *pg)
 
     make_account(pg, account);
     make_principal(pg, account, true, user);
-    make_key(pg, user, KEY_FULL, id, world->keys[WHO_HOARDER]);
+    make_key(pg, user, KEY_READ_WRITE, id, world->keys[WHO_HOARDER]);
     snprintf(
         sql, sizeof sql,
         "INSERT INTO adit.ssh_credential (account_id, id, owner_id, key_type, fingerprint,"

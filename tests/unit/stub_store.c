@@ -10,13 +10,13 @@
 #include "store/ssh_decision.h"
 
 static const struct known all_known[N_KNOWN] = {
-    {STUB_ADMIN_KEY, STUB_ADMIN_ID, 1, KEY_FULL, true, false},
-    {STUB_MEMBER_KEY, STUB_MEMBER_ID, 1, KEY_FULL, false, false},
+    {STUB_ADMIN_KEY, STUB_ADMIN_ID, 1, KEY_READ_WRITE, true, false},
+    {STUB_MEMBER_KEY, STUB_MEMBER_ID, 1, KEY_READ_WRITE, false, false},
     {STUB_READ_ONLY_KEY, STUB_READ_ONLY_ID, 1, KEY_READ_ONLY, false, false},
     {STUB_GATEWAY_KEY, STUB_GATEWAY_ID, 1, KEY_GATEWAY, false, false},
     {STUB_OWN_KEY, STUB_OWN_ID, 1, KEY_OWN, true, false},
-    {STUB_REVOKED_KEY, STUB_ADMIN_ID, 1, KEY_FULL, true, true},
-    {STUB_OTHER_KEY, STUB_OTHER_ID, 2, KEY_FULL, true, false},
+    {STUB_REVOKED_KEY, STUB_ADMIN_ID, 1, KEY_READ_WRITE, true, true},
+    {STUB_OTHER_KEY, STUB_OTHER_ID, 2, KEY_READ_WRITE, true, false},
 };
 
 struct store *stub_store_new(void)

@@ -19,7 +19,7 @@ static const struct promise {
     enum error_code write_others;
     enum error_code ask;
 } promises[] = {
-    {KEY_FULL, "account", false, true, ERR_NONE, ERR_NONE, ERR_NONE, ERR_NONE, ERR_NONE},
+    {KEY_READ_WRITE, "account", false, true, ERR_NONE, ERR_NONE, ERR_NONE, ERR_NONE, ERR_NONE},
     {KEY_READ_ONLY, "account", true, false, ERR_NONE, ERR_KEY_READ_ONLY, ERR_KEY_READ_ONLY,
      ERR_KEY_READ_ONLY, ERR_NONE},
     {KEY_OWN, "own", true, false, ERR_NONE, ERR_KEY_OWN, ERR_NONE, ERR_KEY_OWN, ERR_NONE},
@@ -77,7 +77,7 @@ START_TEST(faulty_table_permits_nothing)
     ck_assert_int_ne(key_kind_forbids(kind, KEYS_NONE, false, KEY_WHOSE_UNKNOWN), ERR_NONE);
     ck_assert_int_ne(key_kind_forbids(kind, KEYS_NONE, true, KEY_WHOSE_OWN), ERR_NONE);
     ck_assert_int_eq(key_kind_forbids(kind, KEYS_ASK, true, KEY_WHOSE_OTHERS),
-                     kind == KEY_FULL ? ERR_NONE : key_kind_row(kind)->error);
+                     kind == KEY_READ_WRITE ? ERR_NONE : key_kind_row(kind)->error);
 }
 END_TEST
 

@@ -117,7 +117,7 @@ struct caller database_issue(struct pg *pg, const char *principal_id, bool read_
 {
     const struct api_key_order order = {.principal_id = text_of(principal_id),
                                         .description = text_of("test"),
-                                        .kind = read_only ? KEY_READ_ONLY : KEY_FULL,
+                                        .kind = read_only ? KEY_READ_ONLY : KEY_READ_WRITE,
                                         .expires_s = expires_s};
     struct api_key_issued issued;
     struct caller caller = {.identity = NULL};
