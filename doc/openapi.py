@@ -23,7 +23,7 @@ except ImportError:
 HERE = os.path.dirname(os.path.realpath(__file__))
 SOURCE = os.path.join(HERE, "openapi.yaml")
 TABLE = os.path.join(HERE, "..", "src", "base", "error_table.h")
-PROVIDER_TABLE = os.path.join(HERE, "..", "src", "model", "identity_provider_table.h")
+PROVIDER_TABLE = os.path.join(HERE, "..", "src", "model", "provider_table.h")
 
 METHODS = ("post", "get", "put", "patch", "delete")
 SERVICE = "service"
@@ -53,8 +53,7 @@ def read_rows():
 def read_titles():
     """Returns how people call the providers, in the order of their positions."""
     with open(PROVIDER_TABLE, encoding="utf-8") as file:
-        rows = re.findall(r'^IDENTITY_PROVIDER\((\d+), "([^"]+)"', file.read(), re.M)
-    titles = [title for _, title in sorted(rows)]
+        titles = re.findall(r'^IDENTITY_PROVIDER\(\w+, "\w+", "([^"]+)"', file.read(), re.M)
     if len(titles) != len(PROVIDERS):
         sys.exit("doc/openapi.py: cannot read " + PROVIDER_TABLE)
     return titles

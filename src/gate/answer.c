@@ -386,12 +386,13 @@ static bool read_email(const struct json_node *top, struct arena *arena, struct 
     return true;
 }
 
-static enum provider_outcome read_user(const struct json_node *top, const struct provider *provider,
+static enum provider_outcome read_user(const struct json_node *top,
+                                       const struct identity_provider *provider,
                                        struct arena *arena, struct identity *identity,
                                        const char **why)
 {
-    struct text subject = id_member(top, provider->subject);
-    struct text name = text_member(top, provider->name);
+    struct text subject = id_member(top, provider->subject_member);
+    struct text name = text_member(top, provider->name_member);
 
     *why = "the answer names no user";
     if (!is_visible(subject, SUBJECT_MAX))
@@ -404,7 +405,7 @@ static enum provider_outcome read_user(const struct json_node *top, const struct
 }
 
 enum provider_outcome answer_user(const struct fetch_answer *answer, int provider,
-                                  const struct provider *row, bool has_own_tenant,
+                                  const struct identity_provider *row, bool has_own_tenant,
                                   struct arena *arena, struct identity *identity, const char **why)
 {
     struct json_node top;

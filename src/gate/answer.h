@@ -8,7 +8,6 @@
 #include "gate/fetch.h"
 #include "gate/identity.h"
 #include "gate/provider.h"
-#include "gate/provider_table.h"
 
 /* Each reads an answer of a provider, a position, after gate/meaning.h has said what it means. */
 
@@ -21,9 +20,9 @@ MUST_CHECK enum provider_outcome answer_token(const struct fetch_answer *answer,
  * verified addresses, in the arena.  Of identity->known it sets IDENTITY_DOMAINS.  has_own_tenant:
  * the endpoints are those of one tenant, which answers for its addresses. */
 MUST_CHECK enum provider_outcome answer_user(const struct fetch_answer *answer, int provider,
-                                             const struct provider *row, bool has_own_tenant,
-                                             struct arena *arena, struct identity *identity,
-                                             const char **why);
+                                             const struct identity_provider *row,
+                                             bool has_own_tenant, struct arena *arena,
+                                             struct identity *identity, const char **why);
 
 /* A list that grows page by page, in the arena. */
 struct answer_texts {

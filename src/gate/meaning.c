@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "gate/provider_table.h"
-
 #define RESOURCE (MEANING_USER | MEANING_LIST)
 #define EVERYWHERE (MEANING_TOKEN | RESOURCE)
 

@@ -9,20 +9,13 @@
 #include "crypt/crypt.h"
 #include "crypt/key.h"
 #include "gate/answer.h"
-#include "gate/provider_table.h"
 #include "http/query.h"
 
 /* GitHub's lists: elements of a page, and pages that are read. */
 #define PAGE_QUERY "?per_page=100"
 #define PAGES_MAX 50
 
-static const struct provider *row_of(const struct provider_client *client)
-{
-    return &provider_table[client->provider - 1];
-}
-
-/* What the provider is called, and its scopes. */
-static const struct identity_provider *known_of(const struct provider_client *client)
+static const struct identity_provider *row_of(const struct provider_client *client)
 {
     return identity_provider_at(client->provider);
 }
@@ -32,11 +25,11 @@ static const char *url_of(const char *override, const char *url)
     return override && override[0] ? override : url;
 }
 
-/* Appends an URL, and '?' or '&' and the query unless it is "". */
+/* Appends an URL, and '?' or '&' and the query if there is one. */
 static void add_url(struct buf *out, const char *url, const char *query)
 {
     buf_puts(out, url);
-    if (query[0])
+    if (query)
         buf_printf(out, "%c%s", strchr(url, '?') ? '&' : '?', query);
 }
 
@@ -77,16 +70,16 @@ static void add_words(struct text_list *list, struct text words)
 
 static void list_scopes(const struct provider_client *client, struct text_list *list)
 {
-    const struct identity_provider *known = known_of(client);
+    const struct identity_provider *row = row_of(client);
 
     list->n = 0;
     for (size_t i = 0; i < client->scopes.n; i++)
         add_words(list, client->scopes.items[i]);
     if (client->scopes.n > 0)
         return;
-    add_words(list, text_of(known->scopes));
-    if (client->wants & TEAM_KINDS && known->team_scopes)
-        add_words(list, text_of(known->team_scopes));
+    add_words(list, text_of(row->scopes));
+    if (client->wants & TEAM_KINDS && row->has_teams)
+        add_words(list, text_of(row->team_scopes));
 }
 
 bool provider_scopes(const struct provider_client *client, struct arena *arena,
@@ -111,15 +104,15 @@ static void add_more_scopes(struct buf *out, const char *scopes)
 
 static void add_scopes(struct buf *out, const struct provider_client *client)
 {
-    const struct identity_provider *known = known_of(client);
+    const struct identity_provider *row = row_of(client);
 
     buf_puts(out, "&scope=");
     if (client->scopes.n == 0) {
-        percent_encode(out, text_of(known->scopes));
+        percent_encode(out, text_of(row->scopes));
         if (client->wants & TEAM_KINDS)
-            add_more_scopes(out, known->team_scopes);
+            add_more_scopes(out, row->team_scopes);
         if (client->keeps_token)
-            add_more_scopes(out, row_of(client)->offline_scopes);
+            add_more_scopes(out, row->offline_scopes);
     }
     for (size_t i = 0; i < client->scopes.n; i++) {
         buf_puts(out, i > 0 ? "%20" : "");
@@ -144,7 +137,7 @@ static void add_challenge(struct buf *out, struct text code_verifier)
 void provider_authorize_url(struct buf *out, const struct provider_client *client,
                             struct text state, struct text code_verifier)
 {
-    const struct provider *row = row_of(client);
+    const struct identity_provider *row = row_of(client);
 
     add_url(out, url_of(client->conf->authorize_url, row->authorize_url), "response_type=code");
     add_form_field(out, "client_id", client->client_id);
@@ -153,7 +146,7 @@ void provider_authorize_url(struct buf *out, const struct provider_client *clien
     add_scopes(out, client);
     if (row->takes_pkce)
         add_challenge(out, code_verifier);
-    if (row->authorize_query[0])
+    if (row->authorize_query)
         buf_printf(out, "&%s", row->authorize_query);
     if (client->keeps_token && row->offline_query)
         buf_printf(out, "&%s", row->offline_query);
@@ -191,7 +184,7 @@ static void say_why(const struct asking *asking, const char *endpoint, const cha
     struct buf why = {0};
     const char *copy = NULL;
 
-    buf_printf(&why, "%s, %s endpoint: %s", known_of(asking->client)->title, endpoint, reason);
+    buf_printf(&why, "%s, %s endpoint: %s", row_of(asking->client)->title, endpoint, reason);
     if (answer)
         buf_printf(&why, " (status %d)", answer->status);
     if (answer && answer->status / 100 == 4)
@@ -227,7 +220,7 @@ static enum provider_outcome ask_tokens(const struct asking *asking, struct buf 
                                         struct provider_tokens *tokens)
 {
     const struct provider_client *client = asking->client;
-    const struct provider *row = row_of(client);
+    const struct identity_provider *row = row_of(client);
     enum provider_outcome outcome = PROVIDER_AWAY;
     struct arena scratch = {0};
     struct fetch_answer answer;
@@ -308,7 +301,7 @@ static bool is_tenant(struct text segment)
 /* Returns whether both endpoints are those of one tenant: nobody else's users get a token there. */
 static bool has_own_tenant(const struct provider_client *client)
 {
-    const struct provider *row = row_of(client);
+    const struct identity_provider *row = row_of(client);
     struct text at_token = first_segment(url_of(client->conf->token_url, row->token_url));
     struct text at_authorize =
         first_segment(url_of(client->conf->authorize_url, row->authorize_url));
@@ -319,7 +312,7 @@ static bool has_own_tenant(const struct provider_client *client)
 static enum provider_outcome ask_user(const struct asking *asking, struct identity *identity)
 {
     const struct provider_client *client = asking->client;
-    const struct provider *row = row_of(client);
+    const struct identity_provider *row = row_of(client);
     enum provider_outcome outcome = PROVIDER_AWAY;
     struct arena scratch = {0};
     struct fetch_answer answer;
@@ -446,19 +439,19 @@ enum provider_outcome provider_identify(struct fetcher *fetcher,
 {
     static const enum identity_kind lists[] = {IDENTITY_EMAILS, IDENTITY_ORGANIZATIONS,
                                                IDENTITY_TEAMS};
-    const bool has_teams = known_of(client)->team_scopes != NULL;
+    const struct identity_provider *row = row_of(client);
     const struct asking asking = {
         .fetcher = fetcher, .client = client, .token = token, .arena = arena, .why = why};
     /* Both, so that a module may list teams in place of organizations. */
     unsigned above = client->wants & TEAM_KINDS ? TEAM_KINDS : 0;
-    unsigned asked = row_of(client)->emails == PROVIDER_EMAILS_LIST ? IDENTITY_EMAILS : 0;
+    unsigned asked = row->emails == PROVIDER_EMAILS_LIST ? IDENTITY_EMAILS : 0;
     enum provider_outcome outcome;
 
     *why = NULL;
     outcome = ask_user(&asking, identity);
     /* A provider without such lists has told all that it knows. */
-    identity->known |= IDENTITY_EMAILS | (has_teams ? above : TEAM_KINDS);
-    if (has_teams)
+    identity->known |= IDENTITY_EMAILS | (row->has_teams ? above : TEAM_KINDS);
+    if (row->has_teams)
         asked |= above;
     for (size_t i = 0; outcome == PROVIDER_ANSWERED && i < sizeof lists / sizeof lists[0]; i++) {
         if (asked & lists[i])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The eight identity providers.  One table says all that the gate knows of them. */
+/* Signing a visitor in at an identity provider, as its row of provider_table.h says. */
 #ifndef ADIT_GATE_PROVIDER_H
 #define ADIT_GATE_PROVIDER_H
 

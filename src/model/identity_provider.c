@@ -4,17 +4,18 @@
 
 #include "base/ascii.h"
 
-#define NEVER '-'
-#define OR_NULL(words) ((words)[0] == NEVER ? NULL : (words))
+#define HAS_TEAMS(scopes_, organizations, teams)                                                   \
+    .has_teams = true, .team_scopes = (scopes_),                                                   \
+    .needed[IDENTITY_PROVIDER_ORGANIZATIONS] = (organizations),                                    \
+    .needed[IDENTITY_PROVIDER_TEAMS] = (teams)
+#define HAS_NO_TEAMS .has_teams = false
+#define SCOPES(scopes_, users) .scopes = (scopes_), .needed[IDENTITY_PROVIDER_USER] = (users)
+#define VERIFIES(how, emails_) .emails = (how), .needed[IDENTITY_PROVIDER_EMAILS] = (emails_)
 
-#define IDENTITY_PROVIDER(position, title_, scopes_, team, user, email, organization, group)       \
-    [(position) -                                                                                  \
-        1] = {.title = (title_),                                                                   \
-              .scopes = (scopes_),                                                                 \
-              .team_scopes = OR_NULL(team),                                                        \
-              .needed = {OR_NULL(user), OR_NULL(email), OR_NULL(organization), OR_NULL(group)}},
+#define IDENTITY_PROVIDER(symbol, name_, title_, ...)                                              \
+    [PROVIDER_##symbol - 1] = {.name = (name_), .title = (title_), __VA_ARGS__},
 static const struct identity_provider table[OAUTH_N_PROVIDERS] = {
-#include "model/identity_provider_table.h"
+#include "model/provider_table.h"
 };
 #undef IDENTITY_PROVIDER
 
@@ -47,7 +48,7 @@ int identity_provider_called(struct text title)
 
 bool identity_provider_verifies(int position)
 {
-    return table[position - 1].needed[IDENTITY_PROVIDER_EMAILS] != NULL;
+    return table[position - 1].emails != PROVIDER_EMAILS_NONE;
 }
 
 static bool is_one_of(struct text words, struct text wanted)

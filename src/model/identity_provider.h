@@ -7,7 +7,16 @@
 #include "base/must_check.h"
 #include "base/text.h"
 
-#define OAUTH_N_PROVIDERS 8
+/* Positions: the places of the rows of provider_table.h, from 1.  0 stands for none. */
+enum provider_position {
+    PROVIDER_BEFORE_FIRST,
+#define IDENTITY_PROVIDER(symbol, ...) PROVIDER_##symbol,
+#include "model/provider_table.h"
+#undef IDENTITY_PROVIDER
+    PROVIDER_BEHIND_LAST
+};
+
+#define OAUTH_N_PROVIDERS (PROVIDER_BEHIND_LAST - 1)
 
 /* What a provider tells of a visitor. */
 enum identity_provider_part {
@@ -18,13 +27,36 @@ enum identity_provider_part {
     IDENTITY_PROVIDER_N_PARTS
 };
 
-/* A row of identity_provider_table.h. */
+/* What says that an address is verified: that the person can read its mail, or could once.  Where
+ * the row does not say otherwise, its domain counts as the address does. */
+enum provider_emails {
+    PROVIDER_EMAILS_NONE,     /* nothing: no address counts */
+    PROVIDER_EMAILS_VERIFIED, /* "email" beside "email_verified": true (OpenID Connect Core, 5.1) */
+    PROVIDER_EMAILS_HOSTED, /* so, but its domain counts only if "hd" is the same, and gmail.com */
+    PROVIDER_EMAILS_TENANT, /* "email" beside "xms_edov", or endpoints of one tenant */
+    PROVIDER_EMAILS_LIST    /* elements of USER_URL/emails with "verified": true */
+};
+
+/* A row of provider_table.h.  Queries are encoded, and appended to URLs. */
 struct identity_provider {
-    const char *title;
-    const char *scopes;
-    const char *team_scopes; /* NULL: it has no teams and organizations */
+    const char *name;  /* the default */
+    const char *title; /* how people call it */
+    bool has_teams;    /* and organizations */
+    enum provider_emails emails;
+    const char *scopes;         /* what adit-gate asks for */
+    const char *team_scopes;    /* ... and besides, for teams and organizations */
+    const char *offline_scopes; /* ... and besides, for a refresh token */
     /* Words of which one is needed; "": none is; NULL: it never tells them. */
     const char *needed[IDENTITY_PROVIDER_N_PARTS];
+    const char *authorize_url;
+    const char *token_url;
+    const char *user_url;
+    const char *authorize_query;
+    const char *offline_query; /* to authorize_url, for a refresh token */
+    const char *user_query;
+    const char *subject_member; /* of the user endpoint's answer: the stable id */
+    const char *name_member;    /* ... what people know the user by */
+    bool takes_pkce;            /* RFC 7636, S256 */
 };
 
 /* Returns the row of a position, from 1, static. */

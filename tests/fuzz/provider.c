@@ -54,7 +54,7 @@ static enum provider_outcome read_user(const struct fetch_answer *answer, size_t
                                        struct arena *arena, const char **why)
 {
     struct identity identity;
-    const struct provider *provider = &provider_table[row];
+    const struct identity_provider *provider = identity_provider_at((int)row + 1);
     enum provider_outcome outcome =
         answer_user(answer, (int)row + 1, provider, true, arena, &identity, why);
 

@@ -100,18 +100,18 @@ END_TEST
 /* ---- who ---- */
 
 /* Rules that no provider has in one. */
-static const struct provider by_flag = {
-    .subject = "id", .name = "login", .emails = PROVIDER_EMAILS_VERIFIED};
-static const struct provider by_tenant = {
-    .subject = "id", .name = "login", .emails = PROVIDER_EMAILS_TENANT};
-static const struct provider by_nothing = {
-    .subject = "id", .name = "login", .emails = PROVIDER_EMAILS_NONE};
-static const struct provider by_list = {
-    .subject = "id", .name = "login", .emails = PROVIDER_EMAILS_LIST};
+static const struct identity_provider by_flag = {
+    .subject_member = "id", .name_member = "login", .emails = PROVIDER_EMAILS_VERIFIED};
+static const struct identity_provider by_tenant = {
+    .subject_member = "id", .name_member = "login", .emails = PROVIDER_EMAILS_TENANT};
+static const struct identity_provider by_nothing = {
+    .subject_member = "id", .name_member = "login", .emails = PROVIDER_EMAILS_NONE};
+static const struct identity_provider by_list = {
+    .subject_member = "id", .name_member = "login", .emails = PROVIDER_EMAILS_LIST};
 
-static enum provider_outcome read_answer(const struct provider *provider, bool has_own_tenant,
-                                         const char *body, struct identity *identity,
-                                         const char **why)
+static enum provider_outcome read_answer(const struct identity_provider *provider,
+                                         bool has_own_tenant, const char *body,
+                                         struct identity *identity, const char **why)
 {
     struct fetch_answer answer = answer_of(200, "application/json", body);
 
@@ -170,7 +170,7 @@ END_TEST
 START_TEST(verified_addresses)
 {
     static const struct {
-        const struct provider *provider;
+        const struct identity_provider *provider;
         bool has_own_tenant;
         const char *members;
         bool counts;
@@ -225,8 +225,8 @@ END_TEST
 /* Google answers for its own domain, and for those that it manages. */
 START_TEST(hosted_addresses)
 {
-    static const struct provider by_host = {
-        .subject = "id", .name = "login", .emails = PROVIDER_EMAILS_HOSTED};
+    static const struct identity_provider by_host = {
+        .subject_member = "id", .name_member = "login", .emails = PROVIDER_EMAILS_HOSTED};
     static const struct {
         const char *email;
         const char *hd; /* as JSON */

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cases.h"
-#include "gate/provider_table.h"
 #include "suites.h"
 
 #define N_OF(array) (sizeof(array) / sizeof(array)[0])

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "gate/provider_table.h"
 #include "json/tree.h"
 #include "mock.h"
 #include "suites.h"
@@ -382,7 +381,7 @@ START_TEST(a_wrong_verifier)
     const char *why = "";
 
     choose(_i + 1, "");
-    if (!provider_table[_i].takes_pkce)
+    if (!identity_provider_at(_i + 1)->takes_pkce)
         return;
     code = authorize("alice");
     ck_assert_int_eq(
@@ -533,15 +532,6 @@ START_TEST(shared_tenants)
 END_TEST
 
 /* Without settings the table's endpoints are used. */
-/* aditctl doctor looks at the model's word. */
-START_TEST(who_verifies_addresses)
-{
-    for (int position = 1; position <= OAUTH_N_PROVIDERS; position++)
-        ck_assert_int_eq(identity_provider_verifies(position),
-                         provider_table[position - 1].emails != PROVIDER_EMAILS_NONE);
-}
-END_TEST
-
 START_TEST(authorize_urls)
 {
     static const char *const expected[] = {
@@ -589,7 +579,6 @@ Suite *gate_provider_suite(void)
     tcase_add_test(tests, tenants_of_microsoft);
     tcase_add_test(tests, shared_tenants);
     tcase_add_test(tests, authorize_urls);
-    tcase_add_test(tests, who_verifies_addresses);
     suite_add_tcase(suite, tests);
     return suite;
 }
