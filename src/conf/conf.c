@@ -15,13 +15,12 @@
 #include "conf/base_url.h"
 #include "conf/file.h"
 #include "conf/parse.h"
+#include "conf/providers.h"
 #include "conf/setting.h"
 #include "conf/value.h"
 #include "http/cors.h"
 #include "http/names.h"
 #include "pg/pg.h"
-
-#define NO_MEMORY "cannot be stored: out of memory"
 
 static const char *check_name(struct conf *conf, char *value)
 {
@@ -29,39 +28,6 @@ static const char *check_name(struct conf *conf, char *value)
     return names_valid(text_of(value)) ? NULL
                                        : "must be 1 to 32 lowercase letters and digits, beginning "
                                          "with a letter";
-}
-
-static bool all_differ(const char *const *names)
-{
-    for (size_t i = 0; i < OAUTH_N_PROVIDERS; i++) {
-        for (size_t j = 0; j < i; j++) {
-            if (strcmp(names[i], names[j]) == 0)
-                return false;
-        }
-    }
-    return true;
-}
-
-static const char *check_providers(struct conf *conf, char *value)
-{
-    static const char wanted[] = "must be eight different names of lowercase letters, digits and "
-                                 "'_', separated by spaces";
-    char *rest = strdup(value);
-    char *word;
-    size_t n = 0;
-
-    free(conf->provider_words);
-    conf->provider_words = rest;
-    if (!rest)
-        return NO_MEMORY;
-    while ((word = strsep(&rest, " \t")) != NULL) {
-        if (!*word)
-            continue;
-        if (n == OAUTH_N_PROVIDERS || !oauth_provider_name_valid(text_of(word)))
-            return wanted;
-        conf->provider_names[n++] = word;
-    }
-    return n == OAUTH_N_PROVIDERS && all_differ(conf->provider_names) ? NULL : wanted;
 }
 
 static const char *check_base_url(struct conf *conf, char *value)
@@ -368,11 +334,8 @@ const struct conf_setting conf_settings[] = {
     {"service", "name", "service", AT(service_name), check_name, CONF_AS_IS,
      "The service's name. It is part of the version header (Service-Version), the operation\n"
      "header, the default cookie prefix (service.) and error codes (ERR_SERVICE_600)."},
-    {"service", "providers",
-     "provider_a provider_b provider_c provider_d provider_e provider_f provider_g provider_h",
-     AT(providers), check_providers, CONF_AS_IS,
-     "The names of the eight identity providers, in this order: GitHub, Facebook, Microsoft,\n"
-     "Google, LinkedIn, GitLab, Twitch, Amazon. Modules store the position."},
+    {"service", "providers", CONF_PROVIDERS_STANDARD, AT(providers), conf_providers_check,
+     CONF_AS_IS, conf_providers_help},
     {"service", "base_url", "", AT(base_url), check_base_url, CONF_AS_IS,
      "The beginning of every uri in an answer, such as https://adit.example/api. If empty, the\n"
      "responder derives it from each request's scheme, Host header and script name."},
@@ -512,7 +475,7 @@ const char *conf_set(struct conf *conf, const struct conf_setting *setting, size
                      const char *value)
 {
     char *copy = strdup(value);
-    const char *wanted = copy ? setting->check(conf, copy) : NO_MEMORY;
+    const char *wanted = copy ? setting->check(conf, copy) : CONF_NO_MEMORY;
 
     replace(place_of(conf, setting, which), copy);
     return wanted;

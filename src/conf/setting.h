@@ -16,6 +16,9 @@
 /* The offset of a setting whose text is in the texts of struct conf. */
 #define CONF_NO_PLACE SIZE_MAX
 
+/* What check() returns without memory. */
+#define CONF_NO_MEMORY "cannot be stored: out of memory"
+
 /* How much of a value may be printed. */
 enum conf_secrecy { CONF_AS_IS, CONF_WITHOUT_PASSWORD /* a conninfo */ };
 

@@ -42,7 +42,7 @@ static void fill_names(struct name names[N_NAMES], const struct conf *conf)
     snprintf(names[3].from, sizeof names[3].from, "\"service.\"");
     snprintf(names[3].to, sizeof names[3].to, "\"%s\"", own.cookie_prefix);
     for (int i = 0; i < OAUTH_N_PROVIDERS; i++, n++) {
-        snprintf(names[n].from, sizeof names[n].from, "provider_%c", 'a' + i);
+        snprintf(names[n].from, sizeof names[n].from, "%s", identity_provider_at(i + 1)->name);
         snprintf(names[n].to, sizeof names[n].to, "%s", conf->provider_names[i]);
     }
 }

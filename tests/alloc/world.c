@@ -281,11 +281,10 @@ static void make_keyring(struct world *world)
 
 static void fill_settings(struct world *world)
 {
-    static const char *const providers[OAUTH_N_PROVIDERS] = PROVIDERS;
     struct api_settings *settings = &world->settings[0];
 
     names_fill(&settings->names, "service");
-    memcpy(settings->oauth.providers, providers, sizeof providers);
+    settings->oauth = default_names;
     settings->oauth.cookie_prefix = settings->names.cookie_prefix;
     settings->base_url = "https://adit.example/base";
     /* What needs memory is on in one of the two. */

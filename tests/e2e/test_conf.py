@@ -130,7 +130,7 @@ class Files(ConfCase):
         ("name with an umlaut", "[service]\nname = ä\n", 2, ["name"]),
         ("name too long", "[service]\nname = " + "a" * 33 + "\n", 2, ["name"]),
         ("two names", "[service]\nname = a b\n", 2, ["name"]),
-        ("seven providers", "[service]\nproviders = a b c d e f g\n", 2, ["providers", "eight"]),
+        ("seven providers", "[service]\nproviders = a b c d e f g\n", 2, ["providers", "must be 8 different"]),
         ("nine providers", "[service]\nproviders = a b c d e f g h i\n", 2, ["providers"]),
         ("no providers", "[service]\nproviders =\n", 2, ["providers"]),
         ("the same provider twice", "[service]\nproviders = a b c d e f g a\n", 2, ["different"]),

@@ -10,8 +10,6 @@
 
 #define MAX_SIZE 65536
 
-static const struct oauth_names names = {.providers = PROVIDERS, .cookie_prefix = "service."};
-
 /* What one reading found. */
 struct found {
     struct text document;
@@ -43,7 +41,7 @@ static void write_entry(struct buf *out, const struct document_entry *entry)
         document_write_credential(out, &entry->of.credential);
         break;
     case DOCUMENT_OAUTH:
-        document_write_oauth(out, &entry->of.oauth, &names);
+        document_write_oauth(out, &entry->of.oauth, &default_names);
         break;
     case DOCUMENT_MUTUAL_TLS:
         document_write_mutual_tls(out, &entry->of.mutual_tls);
@@ -117,7 +115,7 @@ static void take_fault(void *context, const struct document_entry *entry, const 
 static void read_document(struct found *found, struct text document)
 {
     const struct document_reader reader = {
-        .names = &names, .context = found, .entry = take_entry, .fault = take_fault};
+        .names = &default_names, .context = found, .entry = take_entry, .fault = take_fault};
     struct error err;
 
     *found = (struct found){.document = document};

@@ -558,12 +558,10 @@ static void run(struct service *service, const struct asked *asked)
 
 static void open_service(struct service *service)
 {
-    static const char *const providers[OAUTH_N_PROVIDERS] = PROVIDERS;
-
     *service = (struct service){.store = stub_store_new()};
     MUST(service->store);
     names_fill(&service->settings.names, "service");
-    memcpy(service->settings.oauth.providers, providers, sizeof providers);
+    service->settings.oauth = default_names;
     service->settings.oauth.cookie_prefix = service->settings.names.cookie_prefix;
     service->settings.allowed_origins = "https://a.example https://b.example:8443";
     service->settings.log = (struct log){.level = LOG_LEVEL_DEBUG, .target = LOG_TARGET_STDERR};

@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The default names of the identity providers, for tests with their own settings. */
+/* The default names of a deployment, for tests with their own settings. */
 #ifndef ADIT_TESTS_PROVIDERS_H
 #define ADIT_TESTS_PROVIDERS_H
 
-#define PROVIDERS                                                                                  \
-    {"provider_a", "provider_b", "provider_c", "provider_d",                                       \
-     "provider_e", "provider_f", "provider_g", "provider_h"}
+#include "model/oauth_module.h"
+
+static const struct oauth_names default_names = {
+    .providers =
+        {
+#define IDENTITY_PROVIDER(symbol, name, ...) name,
+#include "model/provider_table.h"
+#undef IDENTITY_PROVIDER
+        },
+    .cookie_prefix = "service.",
+};
 
 #endif

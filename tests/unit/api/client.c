@@ -13,13 +13,10 @@
 
 void client_open(struct client *client)
 {
-    static const char *const providers[OAUTH_N_PROVIDERS] = PROVIDERS;
-
     *client = (struct client){.store = stub_store_new()};
     ck_assert_ptr_nonnull(client->store);
     names_fill(&client->settings.names, "service");
-    for (size_t i = 0; i < OAUTH_N_PROVIDERS; i++)
-        client->settings.oauth.providers[i] = providers[i];
+    client->settings.oauth = default_names;
     client->settings.oauth.cookie_prefix = client->settings.names.cookie_prefix;
     client->settings.base_url = "https://adit.example/api";
     client->settings.log = (struct log){.level = LOG_LEVEL_ERROR, .target = LOG_TARGET_STDERR};

@@ -9,13 +9,12 @@
 #include "providers.h"
 #include "suites.h"
 
-static const struct oauth_names names = {.providers = PROVIDERS, .cookie_prefix = "service."};
 static struct buf out;
 
 static const char *written(const struct audit_event *event)
 {
     buf_clear(&out);
-    audit_event_write(&out, event, &names, text_of("http://h"));
+    audit_event_write(&out, event, &default_names, text_of("http://h"));
     ck_assert(!out.failed);
     return out.data;
 }

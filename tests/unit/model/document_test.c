@@ -12,8 +12,6 @@
 #include "providers.h"
 #include "suites.h"
 
-static const struct oauth_names names = {.providers = PROVIDERS, .cookie_prefix = "service."};
-
 #define KEY "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHwYM2ismwmcyQlR7ZdXz+m1x6pOQUEZ/r0pgqV/GGPj"
 #define DIGITS "aaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
@@ -41,7 +39,7 @@ static void write_again(struct buf *out, const struct document_entry *entry)
         document_write_credential(out, &entry->of.credential);
         break;
     case DOCUMENT_OAUTH:
-        document_write_oauth(out, &entry->of.oauth, &names);
+        document_write_oauth(out, &entry->of.oauth, &default_names);
         break;
     case DOCUMENT_MUTUAL_TLS:
         document_write_mutual_tls(out, &entry->of.mutual_tls);
@@ -83,7 +81,7 @@ static void hear_fault(void *context, const struct document_entry *entry, const 
 static bool read_text(struct heard *heard, const char *text)
 {
     const struct document_reader reader = {
-        .names = &names, .context = heard, .entry = hear_entry, .fault = hear_fault};
+        .names = &default_names, .context = heard, .entry = hear_entry, .fault = hear_fault};
     struct error err;
 
     return document_read(text_of(text), &reader, &err);
@@ -252,7 +250,7 @@ static void expect_changes(const struct document_entry *a, const struct document
     struct document_changes changes;
     struct buf shown = {0};
 
-    document_compare(a, b, &names, &changes);
+    document_compare(a, b, &default_names, &changes);
     json_open(&shown, '{');
     for (size_t i = 0; i < changes.n; i++) {
         const struct document_member *member = &changes.members[i];

@@ -10,8 +10,6 @@
 #include "providers.h"
 #include "suites.h"
 
-static const struct oauth_names names = {.providers = PROVIDERS, .cookie_prefix = "service."};
-
 /* The operator has an application at one provider. */
 static enum oauth_application application_of(int provider)
 {
@@ -30,8 +28,8 @@ static void check_admission(const struct test_case *test)
 
     ck_assert_msg(json_parse(test->input, test->input_len, &top, &err), "line %d: %s", test->line,
                   err.msg);
-    ck_assert_msg(oauth_module_read(&top, &none, &names, &(struct field_reader){.arena = &arena},
-                                    &module, &err),
+    ck_assert_msg(oauth_module_read(&top, &none, &default_names,
+                                    &(struct field_reader){.arena = &arena}, &module, &err),
                   "line %d: %s", test->line, err.msg);
     oauth_admission_find(&module, application_of(module.provider), &admission);
     buf_printf(&text, "%s ", oauth_admitted_word(admission.whom));

@@ -10,18 +10,14 @@
 #include "providers.h"
 #include "suites.h"
 
-static const struct oauth_names names = {
-    .providers = PROVIDERS,
-    .cookie_prefix = "service.",
-};
 static const struct module_ids ids = {.edge_id = {.s = "e", .len = 1}, .id = {.s = "r", .len = 1}};
 
 static struct oauth_module module;
 
 static const void *read_module(const struct json_node *body, struct arena *arena, struct error *err)
 {
-    return oauth_module_read(body, &ids, &names, &(struct field_reader){.arena = arena}, &module,
-                             err)
+    return oauth_module_read(body, &ids, &default_names, &(struct field_reader){.arena = arena},
+                             &module, err)
                ? &module
                : NULL;
 }
@@ -29,8 +25,8 @@ static const void *read_module(const struct json_node *body, struct arena *arena
 static const void *read_provider(const struct json_node *body, struct arena *arena,
                                  struct error *err)
 {
-    return oauth_module_read(body, &ids, &names, &(struct field_reader){.arena = arena}, &module,
-                             err)
+    return oauth_module_read(body, &ids, &default_names, &(struct field_reader){.arena = arena},
+                             &module, err)
                ? &module.config
                : NULL;
 }
@@ -88,7 +84,7 @@ START_TEST(fields_of_every_provider)
         char open[64];
         char path[64];
         const struct field_table table = {
-            .name = names.providers[i],
+            .name = default_names.providers[i],
             .fields = oauth_provider_fields,
             .n_fields = oauth_provider_n_fields - (i == 0 ? 0 : OAUTH_N_HOSTING_FIELDS),
             .open = open,
@@ -98,8 +94,8 @@ START_TEST(fields_of_every_provider)
             .companions = app_beside,
         };
 
-        snprintf(open, sizeof open, "{\"provider\":{\"%s\":{", names.providers[i]);
-        snprintf(path, sizeof path, "provider.%s.", names.providers[i]);
+        snprintf(open, sizeof open, "{\"provider\":{\"%s\":{", default_names.providers[i]);
+        snprintf(path, sizeof path, "provider.%s.", default_names.providers[i]);
         field_table_check(&table);
     }
 }
@@ -118,7 +114,8 @@ START_TEST(hosting_fields_of_the_others)
             struct json_node top;
             struct error err = {.code = ERR_NONE};
 
-            buf_printf(&body, "{\"provider\":{\"%s\":{\"%s\":[]}}}", names.providers[j], field);
+            buf_printf(&body, "{\"provider\":{\"%s\":{\"%s\":[]}}}", default_names.providers[j],
+                       field);
             ck_assert(json_parse(body.data, body.len, &top, &err));
             ck_assert_msg(!read_module(&top, &arena, &err), "%s", body.data);
             ck_assert_int_eq(err.code, ERR_UNKNOWN_MEMBER);
@@ -150,7 +147,7 @@ static void check_body(const struct test_case *test)
     int wanted = 0;
 
     for (int i = 0; provider && i < OAUTH_N_PROVIDERS; i++) {
-        if (*provider && strcmp(names.providers[i], provider + 1) == 0)
+        if (*provider && strcmp(default_names.providers[i], provider + 1) == 0)
             wanted = i + 1;
     }
     ck_assert_msg(!provider || !*provider || wanted, "%s:%d: no such provider", test->file,
@@ -285,7 +282,7 @@ static void expect_written(const char *body, const char *wanted)
 
     ck_assert_msg(json_parse(body, strlen(body), &top, &err), "%s", err.msg);
     ck_assert_msg(read_module(&top, &arena, &err) != NULL, "%s", err.msg);
-    oauth_module_write(&out, &module, &names);
+    oauth_module_write(&out, &module, &default_names);
     ck_assert_str_eq(out.data, wanted);
     buf_free(&out);
     json_free(&top);
@@ -362,10 +359,10 @@ START_TEST(written_is_accepted)
 
         snprintf(body, sizeof body,
                  "{\"provider\":{\"%s\":{\"client_id\":\"i\",\"client_secret\":\"s\"}}}",
-                 names.providers[i]);
+                 default_names.providers[i]);
         ck_assert(json_parse(body, strlen(body), &top, &err));
         ck_assert(read_module(&top, &arena, &err) != NULL);
-        oauth_module_write(&out, &module, &names);
+        oauth_module_write(&out, &module, &default_names);
         expect_written(out.data, out.data);
         ck_assert_int_eq(module.provider, i + 1);
         buf_free(&out);
