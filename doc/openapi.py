@@ -27,7 +27,6 @@ PROVIDER_TABLE = os.path.join(HERE, "..", "src", "model", "provider_table.h")
 
 METHODS = ("post", "get", "put", "patch", "delete")
 SERVICE = "service"
-PROVIDERS = ["provider_" + letter for letter in "abcdefgh"]
 
 # Conditions that both the program and the web server detect, under the same number.
 SHARED = {9000, 9001, 9006}
@@ -50,13 +49,20 @@ def read_rows():
             for servers, number, status, text in found}
 
 
-def read_titles():
-    """Returns how people call the providers, in the order of their positions."""
+def read_providers():
+    """Returns (how people call it, whether it has teams) by the default names of the providers, in
+    their order."""
+    pattern = r'^IDENTITY_PROVIDER\(\w+, "(\w+)", "([^"]+)",\s*(HAS_TEAMS|HAS_NO_TEAMS)\b'
     with open(PROVIDER_TABLE, encoding="utf-8") as file:
-        titles = re.findall(r'^IDENTITY_PROVIDER\(\w+, "\w+", "([^"]+)"', file.read(), re.M)
-    if len(titles) != len(PROVIDERS):
+        text = file.read()
+    rows = {name: (title, teams == "HAS_TEAMS") for name, title, teams in
+            re.findall(pattern, text, re.M)}
+    if not rows or len(rows) != len(re.findall(r"^IDENTITY_PROVIDER\(", text, re.M)):
         sys.exit("doc/openapi.py: cannot read " + PROVIDER_TABLE)
-    return titles
+    return rows
+
+
+PROVIDERS = read_providers()
 
 
 def plain(text):
@@ -82,6 +88,15 @@ def mark_additions(tree):
     if isinstance(tree, dict) and "x-addition" in tree:
         text = "**An addition of Adit's.** " + tree.get("description", "")
         tree["description"] = text.rstrip(" ")
+
+
+def add_nulls(tree):
+    """Adds to each module the providers that are not selected."""
+    for value in tree.values() if isinstance(tree, dict) else tree:
+        if isinstance(value, (dict, list)):
+            add_nulls(value)
+    if isinstance(tree, dict) and "inactivity_timeout" in tree:
+        tree["provider"] = {name: tree["provider"].get(name) for name in PROVIDERS}
 
 
 def ref(kind, name):
@@ -213,17 +228,30 @@ class Expander:
 
     def name_providers(self):
         """Says beside the neutral name of each provider how people call it."""
-        titles = dict(zip(PROVIDERS, read_titles()))
-        for schema in self.document["components"]["schemas"].values():
-            for name, member in schema.get("properties", {}).items():
-                if name in titles:
-                    member["description"] = "%s: %s" % (titles[name], member["description"])
-        named = ["`%s` (%s)" % pair for pair in titles.items()]
+        named = ["`%s` (%s)" % (name, title) for name, (title, _) in PROVIDERS.items()]
         for tag in self.document["tags"]:
             tag["description"] = tag["description"].replace(
                 "@PROVIDERS@", ", ".join(named[:-1]) + " and " + named[-1])
 
+    def list_providers(self):
+        """Writes the providers where the source has none: in schemas and in examples of answers."""
+        schemas = self.document["components"]["schemas"]
+        for name, end in ("OauthProviders", ""), ("OauthProvidersPut", "Put"):
+            schemas[name]["properties"] = {
+                provider: {"description": title + ".", "anyOf": [
+                    ref("schemas", ("OauthHostingProvider" if has_teams else "OauthProvider") + end),
+                    {"type": "null"}]}
+                for provider, (title, has_teams) in PROVIDERS.items()}
+        schemas["OauthProviders"]["required"] = list(PROVIDERS)
+        examples = self.document["components"]["examples"]
+        examples["providersAnswer"]["value"]["providers"] = [
+            {"name": name, "title": title} for name, (title, _) in PROVIDERS.items()]
+        for name, example in examples.items():
+            if name.endswith("Answer"):
+                add_nulls(example["value"])
+
     def expand(self):
+        self.list_providers()
         self.name_providers()
         mark_additions(self.document)
         for item in self.document["paths"].values():
@@ -266,8 +294,8 @@ def rename(text, service, providers):
              "ERR_SERVICE_": "ERR_%s_" % service.upper(),
              '"service."': '"%s."' % service,
              **dict(zip(PROVIDERS, providers))}
-    return re.sub(r'\b(Service-(Version|Operation-Id)|provider_[a-h])\b|\bERR_SERVICE_|"service\."',
-                  lambda match: names[match.group()], text)
+    return re.sub(r'\b(Service-(Version|Operation-Id)|%s)\b|\bERR_SERVICE_|"service\."'
+                  % "|".join(PROVIDERS), lambda match: names[match.group()], text)
 
 
 def read_source():
@@ -287,13 +315,13 @@ def make(service=SERVICE, providers=None):
     """Returns the document as JSON."""
     document = Expander(read_source(), read_rows()).expand()
     text = json.dumps(document, indent=1, ensure_ascii=False)
-    return rename(text, service, providers or PROVIDERS)
+    return rename(text, service, providers or list(PROVIDERS))
 
 
 def main():
     parser = argparse.ArgumentParser(description="Prints the OpenAPI document as JSON.")
     parser.add_argument("--service", default=SERVICE)
-    parser.add_argument("--providers", type=str.split, default=PROVIDERS)
+    parser.add_argument("--providers", type=str.split, default=list(PROVIDERS))
     arguments = parser.parse_args()
     if len(arguments.providers) != len(PROVIDERS):
         parser.error("--providers needs %d names" % len(PROVIDERS))
