@@ -222,7 +222,7 @@ CREATE TABLE adit.oauth_module (
     CONSTRAINT oauth_module_route_id_form
         CHECK (octet_length(route_id) BETWEEN 1 AND 255 AND route_id !~ '[^A-Za-z0-9._~-]'
                AND route_id NOT IN ('.', '..')),
-    CONSTRAINT oauth_module_provider CHECK (provider BETWEEN 1 AND 8),
+    CONSTRAINT oauth_module_provider CHECK (provider BETWEEN 1 AND 32),
     CONSTRAINT oauth_module_client
         CHECK ((client_id IS NULL) = (client_secret_sealed IS NULL)
                AND (client_secret_sealed IS NULL) = (client_secret_key_id IS NULL)),
@@ -232,8 +232,9 @@ CREATE TABLE adit.oauth_module (
         CHECK (provider IS NOT NULL
                OR (client_id IS NULL AND cardinality(email_addresses) = 0
                    AND cardinality(email_domains) = 0)),
+    -- The positions of the providers that have teams: tests/guards compares them with the table.
     CONSTRAINT oauth_module_hosting_fields
-        CHECK (provider IS NOT DISTINCT FROM 1
+        CHECK (coalesce(provider, 0) IN (1)
                OR (cardinality(teams) = 0 AND cardinality(organizations) = 0)),
     CONSTRAINT oauth_module_lengths
         CHECK (octet_length(client_id) BETWEEN 1 AND 1024
@@ -257,7 +258,7 @@ COMMENT ON COLUMN adit.oauth_module.edge_id IS 'The HTTPS edge; edges are manage
 COMMENT ON COLUMN adit.oauth_module.route_id IS 'The route of the edge.';
 COMMENT ON COLUMN adit.oauth_module.enabled IS 'Whether the module applies to traffic.';
 COMMENT ON COLUMN adit.oauth_module.provider IS
-    'Position of the identity provider in the settings, 1 to 8; NULL: none is selected.';
+    'Position of the identity provider in the settings, from 1; NULL: none is selected.';
 COMMENT ON COLUMN adit.oauth_module.client_id IS
     'Client of the OAuth app; NULL: the managed application is used.';
 COMMENT ON COLUMN adit.oauth_module.client_secret_key_id IS
@@ -268,9 +269,9 @@ COMMENT ON COLUMN adit.oauth_module.scopes IS 'OAuth scopes requested.';
 COMMENT ON COLUMN adit.oauth_module.email_addresses IS 'Email addresses of users who are let in.';
 COMMENT ON COLUMN adit.oauth_module.email_domains IS 'Email domains of users who are let in.';
 COMMENT ON COLUMN adit.oauth_module.teams IS
-    'Teams, <org>/<team>, whose members are let in; first provider only.';
+    'Teams, <org>/<team>, whose members are let in; of a provider that has teams.';
 COMMENT ON COLUMN adit.oauth_module.organizations IS
-    'Organizations whose members are let in; first provider only.';
+    'Organizations whose members are let in; of a provider that has teams.';
 COMMENT ON COLUMN adit.oauth_module.options_passthrough IS
     'Whether HTTP OPTIONS requests pass without authentication.';
 COMMENT ON COLUMN adit.oauth_module.cookie_prefix IS

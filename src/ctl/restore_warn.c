@@ -95,7 +95,7 @@ static bool read_wanted(const struct json_node *row, struct arena *arena,
         !json_get_text(&client_id, &config->client_id, err) ||
         !json_get_texts(&scopes, SIZE_MAX, ERR_INTERNAL, arena, &config->scopes, err))
         return false;
-    module->provider = (int)provider;
+    module->provider = identity_provider_stored(provider);
     return true;
 }
 

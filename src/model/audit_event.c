@@ -141,10 +141,8 @@ static void put_audited_credential(struct buf *out, const struct row *row,
 
 static void put_audited_provider(struct buf *out, const struct row *row, int provider)
 {
-    size_t n = oauth_provider_n_fields - (provider == 1 ? 0 : OAUTH_N_HOSTING_FIELDS);
-
     json_open(out, '{');
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < oauth_provider_n_fields_of(provider); i++) {
         const struct field *field = &oauth_provider_fields[i];
 
         if (!field->is_secret) {
@@ -157,6 +155,15 @@ static void put_audited_provider(struct buf *out, const struct row *row, int pro
     json_close(out, '}');
 }
 
+/* Returns whether the column of the provider is this position. */
+static bool selects(struct text column, int position)
+{
+    char digits[sizeof "-2147483648"];
+
+    snprintf(digits, sizeof digits, "%d", position);
+    return text_eq(column, text_of(digits));
+}
+
 static void put_providers(struct buf *out, const struct row *row, const struct oauth_names *names)
 {
     struct text selected = column_of(row, "provider");
@@ -164,10 +171,8 @@ static void put_providers(struct buf *out, const struct row *row, const struct o
     json_put_name(out, "provider");
     json_open(out, '{');
     for (int i = 0; i < OAUTH_N_PROVIDERS; i++) {
-        const char digit[] = {(char)('1' + i), '\0'};
-
         json_put_name(out, names->providers[i]);
-        if (text_eq(selected, text_of(digit)))
+        if (selects(selected, i + 1))
             put_audited_provider(out, row, i + 1);
         else
             json_put_null(out);

@@ -80,13 +80,12 @@ static void put_document_provider(struct buf *out, const struct document_oauth *
                                   const struct oauth_names *names)
 {
     const struct oauth_module *module = &oauth->module;
-    size_t n = oauth_provider_n_fields - (module->provider == 1 ? 0 : OAUTH_N_HOSTING_FIELDS);
 
     json_open(out, '{');
     if (module->provider) {
         json_put_name(out, names->providers[module->provider - 1]);
         json_open(out, '{');
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < oauth_provider_n_fields_of(module->provider); i++) {
             const struct field *field = &oauth_provider_fields[i];
 
             if (field->offset == offsetof(struct oauth_provider, client_secret))

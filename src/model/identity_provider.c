@@ -19,6 +19,11 @@ static const struct identity_provider table[OAUTH_N_PROVIDERS] = {
 };
 #undef IDENTITY_PROVIDER
 
+int identity_provider_stored(int64_t position)
+{
+    return position > 0 && position <= OAUTH_N_PROVIDERS ? (int)position : 0;
+}
+
 const struct identity_provider *identity_provider_at(int position)
 {
     return &table[position - 1];

@@ -3,6 +3,8 @@
 #ifndef ADIT_MODEL_IDENTITY_PROVIDER_H
 #define ADIT_MODEL_IDENTITY_PROVIDER_H
 
+#include <stdint.h>
+
 #include "base/buf.h"
 #include "base/must_check.h"
 #include "base/text.h"
@@ -58,6 +60,10 @@ struct identity_provider {
     const char *name_member;    /* ... what people know the user by */
     bool takes_pkce;            /* RFC 7636, S256 */
 };
+
+/* Returns the position that a database has stored; 0 for NULL.  One that this program has no row
+ * for counts as none, which lets nobody in: a later program has written it. */
+int identity_provider_stored(int64_t position);
 
 /* Returns the row of a position, from 1, static. */
 const struct identity_provider *identity_provider_at(int position);

@@ -165,9 +165,10 @@ const struct field oauth_provider_fields[] = {
 const size_t oauth_module_n_fields = N_ROWS(oauth_module_fields);
 const size_t oauth_provider_n_fields = N_ROWS(oauth_provider_fields);
 
-static size_t n_fields_of(int provider)
+size_t oauth_provider_n_fields_of(int position)
 {
-    return oauth_provider_n_fields - (provider == 1 ? 0 : OAUTH_N_HOSTING_FIELDS);
+    return oauth_provider_n_fields -
+           (identity_provider_at(position)->has_teams ? 0 : OAUTH_N_HOSTING_FIELDS);
 }
 
 bool oauth_provider_name_valid(struct text name)
@@ -202,7 +203,7 @@ static bool read_config(const struct json_node *node, int provider,
                         const struct field_reader *reader, struct oauth_provider *config,
                         struct error *err)
 {
-    size_t n_fields = n_fields_of(provider);
+    size_t n_fields = oauth_provider_n_fields_of(provider);
 
     if (!fields_known(node, oauth_provider_fields, n_fields, err) ||
         !fields_read(node, oauth_provider_fields, n_fields, config, reader, err))
@@ -408,7 +409,7 @@ bool oauth_module_read(const struct json_node *body, const struct module_ids *id
 static void write_config(struct buf *out, const struct oauth_provider *config, int provider)
 {
     json_open(out, '{');
-    for (size_t i = 0; i < n_fields_of(provider); i++)
+    for (size_t i = 0; i < oauth_provider_n_fields_of(provider); i++)
         field_write(out, &oauth_provider_fields[i],
                     (const char *)config + oauth_provider_fields[i].offset);
     json_close(out, '}');

@@ -49,13 +49,16 @@ struct oauth_module {
     int64_t revision; /* not a member: for the ETag */
 };
 
-/* The members of the body, and of a provider.  Only the first provider has the last
+/* The members of the body, and of a provider.  Only one that has teams has the last
  * OAUTH_N_HOSTING_FIELDS of the latter. */
 extern const struct field oauth_module_fields[];
 extern const size_t oauth_module_n_fields;
 extern const struct field oauth_provider_fields[];
 extern const size_t oauth_provider_n_fields;
 #define OAUTH_N_HOSTING_FIELDS 2
+
+/* Returns how many of the fields the provider of a position has. */
+size_t oauth_provider_n_fields_of(int position);
 
 /* Returns whether the text can be a provider's name: 1 to 32 lowercase letters, digits and '_', a
  * letter first. */

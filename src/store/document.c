@@ -276,7 +276,7 @@ static void read_oauth_row(struct columns *columns, struct document_row *row)
     *oauth = (struct document_oauth){.edge_id = take_text(columns)};
     oauth->id = take_text(columns);
     module->enabled = take_bool(columns);
-    module->provider = (int)take_uint32(columns);
+    module->provider = identity_provider_stored(take_uint32(columns));
     config->client_id = take_text(columns);
     row->key_id = take_text(columns);
     row->sealed = pg_bytes(columns->result, columns->row, columns->next++, &row->sealed_len);

@@ -203,7 +203,7 @@ static bool read_gate_module(const struct pg_result *result, struct arena *arena
                              struct oauth_module *module)
 {
     module->enabled = pg_bool(result, 0, COLUMN_ENABLED);
-    module->provider = (int)pg_int(result, 0, COLUMN_PROVIDER);
+    module->provider = identity_provider_stored(pg_int(result, 0, COLUMN_PROVIDER));
     module->options_passthrough = pg_bool(result, 0, COLUMN_OPTIONS_PASSTHROUGH);
     module->inactivity_timeout = (uint32_t)pg_int(result, 0, COLUMN_INACTIVITY_TIMEOUT);
     module->maximum_duration = (uint32_t)pg_int(result, 0, COLUMN_MAXIMUM_DURATION);

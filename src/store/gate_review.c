@@ -108,7 +108,7 @@ static bool read_judged(const struct pg_result *result, int row, struct arena *a
 {
     *module = (struct oauth_module){.enabled = true};
     if (!pg_is_null(result, row, COLUMN_NAMED_PROVIDER))
-        module->provider = (int)pg_int(result, row, COLUMN_NAMED_PROVIDER);
+        module->provider = identity_provider_stored(pg_int(result, row, COLUMN_NAMED_PROVIDER));
     if (pg_bool(result, row, COLUMN_HAS_CLIENT))
         module->config.client_id = text_of("");
     module->config.email_addresses.n = entries_of(result, row, COLUMN_N_EMAIL_ADDRESSES);

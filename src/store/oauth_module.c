@@ -407,7 +407,7 @@ static bool read_module(const struct pg_result *result, int row, struct arena *a
 
     *module = (struct oauth_module){
         .enabled = pg_bool(result, row, COLUMN_ENABLED),
-        .provider = (int)pg_int(result, row, COLUMN_PROVIDER),
+        .provider = identity_provider_stored(pg_int(result, row, COLUMN_PROVIDER)),
         .options_passthrough = pg_bool(result, row, COLUMN_OPTIONS_PASSTHROUGH),
         .inactivity_timeout = (uint32_t)pg_int(result, row, COLUMN_INACTIVITY_TIMEOUT),
         .maximum_duration = (uint32_t)pg_int(result, row, COLUMN_MAXIMUM_DURATION),

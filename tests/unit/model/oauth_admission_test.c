@@ -139,6 +139,16 @@ START_TEST(name_and_title)
 }
 END_TEST
 
+START_TEST(stored_positions)
+{
+    ck_assert_int_eq(identity_provider_stored(0), 0);
+    ck_assert_int_eq(identity_provider_stored(1), 1);
+    ck_assert_int_eq(identity_provider_stored(OAUTH_N_PROVIDERS), OAUTH_N_PROVIDERS);
+    ck_assert_int_eq(identity_provider_stored(OAUTH_N_PROVIDERS + 1), 0);
+    ck_assert_int_eq(identity_provider_stored(-1), 0);
+}
+END_TEST
+
 /* adit-gate reads these members of every row. */
 START_TEST(complete_rows)
 {
@@ -194,6 +204,7 @@ Suite *oauth_admission_suite(void)
     tcase_add_test(tcase, admission_written);
     tcase_add_test(table, titles);
     tcase_add_test(table, name_and_title);
+    tcase_add_test(table, stored_positions);
     tcase_add_test(table, complete_rows);
     tcase_add_test(table, own_scopes_suffice);
     suite_add_tcase(suite, tcase);

@@ -328,6 +328,19 @@ START_TEST(oauth_module_replaced_and_deleted)
 }
 END_TEST
 
+/* The schema has room for providers of later programs. */
+START_TEST(provider_that_has_no_row)
+{
+    struct oauth_module module = {.enabled = true, .provider = PROVIDER_FACEBOOK};
+    struct oauth_module found;
+
+    ck_assert(tried_put_oauth(&tried.admin, &module));
+    database_run(tried.owner, "UPDATE adit.oauth_module SET provider = 32");
+    ck_assert_msg(tried_get_oauth(&tried.admin, &found), "%s", tried.err.cause);
+    ck_assert_int_eq(found.provider, 0);
+}
+END_TEST
+
 START_TEST(secret_at_rest)
 {
     struct text items[5];
@@ -442,6 +455,7 @@ static void add_modules(Suite *suite, const char *name, SFun set_up_case)
     tcase_add_test(tcase, oauth_module_of_every_column);
     tcase_add_test(tcase, secret_is_not_for_a_read_only_key);
     tcase_add_test(tcase, oauth_module_replaced_and_deleted);
+    tcase_add_test(tcase, provider_that_has_no_row);
     tcase_add_test(tcase, secret_at_rest);
     tcase_add_test(tcase, secret_for_the_right_account);
     tcase_add_test(tcase, mutual_tls_module_from_birth_to_death);
