@@ -12,8 +12,9 @@ const { checkBody } = await model("module");
 const oauth = await model("oauth_module");
 const tls = await model("mutual_tls_module");
 
-const PROVIDERS = ["a", "b", "c", "d", "e", "f", "g", "h"].map((letter) => "provider_" + letter);
-const FRESH = oauth.freshOauth(PROVIDERS);
+const { PROVIDERS } = await model("providers");
+const NAMES = PROVIDERS.map(({ standard }) => standard);
+const FRESH = oauth.freshOauth(NAMES);
 
 // A part of the server's reason for each fault.
 const REASONS = {
@@ -62,12 +63,12 @@ function formOf(body) {
     const isList = (value) => value === undefined || value === null || (Array.isArray(value) && value.every((one) => typeof one === "string"));
     const isText = (value) => value === undefined || value === null || typeof value === "string";
     const { client_id, client_secret, ...lists } = config;
-    const names = given[0]?.[0] === "provider_a" ? 5 : 3;
+    const names = oauth.hasTeams(FRESH, given[0]?.[0]) ? 5 : 3;
     const known = ["scopes", "email_addresses", "email_domains", "teams", "organizations"].slice(0, names);
     const isExpressible =
         Object.keys(body).every((name) => ["provider", "cookie_prefix"].includes(name)) &&
         given.length <= 1 &&
-        providers.every(([name, one]) => PROVIDERS.includes(name) && (one === null || (typeof one === "object" && !Array.isArray(one)))) &&
+        providers.every(([name, one]) => NAMES.includes(name) && (one === null || (typeof one === "object" && !Array.isArray(one)))) &&
         [client_id, client_secret].every(isText) &&
         Object.entries(lists).every(([name, list]) => known.includes(name) && isList(list));
     if (!isExpressible) {

@@ -42,7 +42,7 @@ export interface OauthProvider {
     scopes: string[];
     email_addresses: string[];
     email_domains: string[];
-    // Of the first provider only.
+    // Of a provider that has teams.
     teams?: string[];
     organizations?: string[];
 }

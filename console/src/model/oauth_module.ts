@@ -6,6 +6,7 @@ import { domainFault } from "./domain";
 import { readEntries, writeEntries } from "./entries";
 import { mergeList, mergeOne, mergePermits } from "./merge";
 import { type Fault, type Finding, type ListRules, checkBody, checkList, checkText, finding } from "./module";
+import { PROVIDERS } from "./providers";
 import { sizeOf } from "./text";
 import { readUint32 } from "./uint32";
 
@@ -61,9 +62,9 @@ export function selected(module: OauthModule): [string, OauthProvider | null] {
     return found ?? ["", null];
 }
 
-// Only the first provider has teams and organizations.
+// Whether it has teams and organizations.
 export function hasTeams(module: OauthModule, provider: string): boolean {
-    return provider !== "" && Object.keys(module.provider)[0] === provider;
+    return PROVIDERS[Object.keys(module.provider).indexOf(provider)]?.hasTeams ?? false;
 }
 
 export function oauthFormOf(module: OauthModule): OauthForm {
