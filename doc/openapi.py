@@ -62,7 +62,9 @@ def read_providers():
     return rows
 
 
-PROVIDERS = read_providers()
+PROVIDER_ROWS = read_providers()
+PROVIDERS = list(PROVIDER_ROWS)
+TITLES_OF_PROVIDERS = [title for title, _ in PROVIDER_ROWS.values()]
 
 
 def plain(text):
@@ -228,7 +230,7 @@ class Expander:
 
     def name_providers(self):
         """Says beside the neutral name of each provider how people call it."""
-        named = ["`%s` (%s)" % (name, title) for name, (title, _) in PROVIDERS.items()]
+        named = ["`%s` (%s)" % (name, title) for name, (title, _) in PROVIDER_ROWS.items()]
         for tag in self.document["tags"]:
             tag["description"] = tag["description"].replace(
                 "@PROVIDERS@", ", ".join(named[:-1]) + " and " + named[-1])
@@ -241,11 +243,11 @@ class Expander:
                 provider: {"description": title + ".", "anyOf": [
                     ref("schemas", ("OauthHostingProvider" if has_teams else "OauthProvider") + end),
                     {"type": "null"}]}
-                for provider, (title, has_teams) in PROVIDERS.items()}
-        schemas["OauthProviders"]["required"] = list(PROVIDERS)
+                for provider, (title, has_teams) in PROVIDER_ROWS.items()}
+        schemas["OauthProviders"]["required"] = PROVIDERS
         examples = self.document["components"]["examples"]
         examples["providersAnswer"]["value"]["providers"] = [
-            {"name": name, "title": title} for name, (title, _) in PROVIDERS.items()]
+            {"name": name, "title": title} for name, (title, _) in PROVIDER_ROWS.items()]
         for name, example in examples.items():
             if name.endswith("Answer"):
                 add_nulls(example["value"])
@@ -315,13 +317,13 @@ def make(service=SERVICE, providers=None):
     """Returns the document as JSON."""
     document = Expander(read_source(), read_rows()).expand()
     text = json.dumps(document, indent=1, ensure_ascii=False)
-    return rename(text, service, providers or list(PROVIDERS))
+    return rename(text, service, providers or PROVIDERS)
 
 
 def main():
     parser = argparse.ArgumentParser(description="Prints the OpenAPI document as JSON.")
     parser.add_argument("--service", default=SERVICE)
-    parser.add_argument("--providers", type=str.split, default=list(PROVIDERS))
+    parser.add_argument("--providers", type=str.split, default=PROVIDERS)
     arguments = parser.parse_args()
     if len(arguments.providers) != len(PROVIDERS):
         parser.error("--providers needs %d names" % len(PROVIDERS))

@@ -158,19 +158,22 @@ class Openapi(CtlCase):
         self.assertEqual(self.renamed(openapi.SERVICE, openapi.PROVIDERS), openapi.make())
 
     def test_other_names(self):
-        names = "github facebook microsoft google linkedin gitlab twitch amazon".split()
+        names = [title.lower() for title in openapi.TITLES_OF_PROVIDERS]
         text = self.renamed("ngrok", names)
         self.assertEqual(text, openapi.make("ngrok", names))
         for name in ("Service-", "ERR_SERVICE", "provider_a"):
             self.assertNotIn(name, text)
         # The new names are default names in another order, or parts of default names.
-        for names in (openapi.PROVIDERS[::-1], ["provider", "a", "b", "c", "d", "e", "f", "g"]):
+        for names in (openapi.PROVIDERS[::-1],
+                      ["provider"] + [name[-1] for name in openapi.PROVIDERS[:-1]]):
             self.assertEqual(self.renamed("services", names), openapi.make("services", names))
 
     def test_whole_names_only(self):
         text = '{"openapi": "provider_ab xprovider_a provider_a.x Service-Versions ERR_SERVICE_12"}'
-        self.assertEqual(self.renamed("x", "h g f e d c b a".split(), self.write("odd", text)),
-                         '{"openapi": "provider_ab xprovider_a h.x Service-Versions ERR_X_12"}')
+        names = ["name_" + name for name in openapi.PROVIDERS]
+        self.assertEqual(
+            self.renamed("x", names, self.write("odd", text)),
+            '{"openapi": "provider_ab xprovider_a name_provider_a.x Service-Versions ERR_X_12"}')
 
     def test_no_document(self):
         for path, says in (("/nonexistent", "No such file"), (self.stack.folder, "directory"),

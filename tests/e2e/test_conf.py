@@ -8,10 +8,16 @@ import subprocess
 from adit import stack
 from adit.case import Case
 from adit.programs import without_calls
+from adit.reference import openapi
 
 PROGRAM = os.path.join(stack.BUILD, "adit.fcgi")
 SOCKET_CALL = {"x86_64": 41, "aarch64": 198}
 KEY_LINE = "k1 " + "ab" * 32 + "\n"
+NAMES = [name[-1] for name in openapi.PROVIDERS]
+
+
+def conf_of_providers(*names):
+    return "[service]\nproviders = %s\n" % " ".join(names)
 
 
 class ConfCase(Case):
@@ -70,7 +76,7 @@ class Files(ConfCase):
         ("origins", "[service]\nallowed_origins = https://a.example\thttp://[::1]:8080  "
          "http://localhost:3000\n"),
         ("the last port", "[service]\nbase_url = http://a:65535/b:c\n"),
-        ("providers by tabs", "[service]\nproviders = a\tb c  d e f_1 g2 h\n"),
+        ("providers by tabs", conf_of_providers("a\tb", "", *NAMES[2:-2], "f_1", "g2")),
         ("each level", "[log]\nlevel = debug\ntarget = stderr\n"),
         ("a URI as conninfo", "[database]\nconninfo = postgresql://u@h/d?connect_timeout=3\n"),
         ("two hosts and TLS", "[database]\nconninfo = host=%s port=5432,5433 dbname=adit user=adit "
@@ -130,16 +136,15 @@ class Files(ConfCase):
         ("name with an umlaut", "[service]\nname = ä\n", 2, ["name"]),
         ("name too long", "[service]\nname = " + "a" * 33 + "\n", 2, ["name"]),
         ("two names", "[service]\nname = a b\n", 2, ["name"]),
-        ("seven providers", "[service]\nproviders = a b c d e f g\n", 2, ["providers", "must be 8 different"]),
-        ("nine providers", "[service]\nproviders = a b c d e f g h i\n", 2, ["providers"]),
+        ("a provider too few", conf_of_providers(*NAMES[:-1]), 2,
+         ["providers", "must be %d different" % len(NAMES)]),
+        ("a provider too many", conf_of_providers(*NAMES, "x"), 2, ["providers"]),
         ("no providers", "[service]\nproviders =\n", 2, ["providers"]),
-        ("the same provider twice", "[service]\nproviders = a b c d e f g a\n", 2, ["different"]),
-        ("a provider in upper case", "[service]\nproviders = A b c d e f g h\n", 2, ["providers"]),
-        ("a provider with a hyphen", "[service]\nproviders = a-a b c d e f g h\n", 2,
-         ["providers"]),
-        ("a provider too long", "[service]\nproviders = %s b c d e f g h\n" % ("a" * 33), 2,
-         ["providers"]),
-        ("commas", "[service]\nproviders = a,b,c,d,e,f,g,h\n", 2, ["providers"]),
+        ("the same provider twice", conf_of_providers(*NAMES[:-1], NAMES[0]), 2, ["different"]),
+        ("a provider in upper case", conf_of_providers("A", *NAMES[1:]), 2, ["providers"]),
+        ("a provider with a hyphen", conf_of_providers("a-a", *NAMES[1:]), 2, ["providers"]),
+        ("a provider too long", conf_of_providers("a" * 33, *NAMES[1:]), 2, ["providers"]),
+        ("commas", conf_of_providers(",".join(NAMES)), 2, ["providers"]),
         ("an origin with a path", "[service]\nallowed_origins = https://a.example/\n", 2,
          ["allowed_origins has the origin 'https://a.example/'", "path"]),
         ("an origin in upper case", "[service]\nallowed_origins = https://a https://B\n", 2,

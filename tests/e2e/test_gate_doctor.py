@@ -15,6 +15,7 @@ from adit.case import Case, until_back
 from adit.enclosure import Enclosure
 from adit.gate import Gate
 from adit.programs import ENV
+from adit.reference import openapi
 
 NEEDS_ROOT = True
 
@@ -435,7 +436,7 @@ class GateDoctor(Case):
                 self.assertNotIn("cookies", [line[1] for line in self.doctor()[1]])
 
     def provider_name(self, position):
-        names = self.stack.providers or ["provider_" + letter for letter in "abcdefgh"]
+        names = self.stack.providers or openapi.PROVIDERS
         return names[position - 1]
 
     def test_many_closed_routes(self):

@@ -6,12 +6,13 @@ import urllib.parse
 
 from adit import samples
 from adit.case import Case
+from adit.reference import openapi
 
 CASES = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "cases"))
 ADMISSIONS, PROVIDERS = "/oauth_admissions", "/oauth_providers"
 OAUTH = "/edges/https/e/routes/%s/oauth"
 WORDS = ("nobody", "listed", "anyone", "everybody")
-TITLES = ["GitHub", "Facebook", "Microsoft", "Google", "LinkedIn", "GitLab", "Twitch", "Amazon"]
+TITLES = openapi.TITLES_OF_PROVIDERS
 
 
 def cases(name):
@@ -108,7 +109,7 @@ class Admissions(Case):
         gateway = self.stack.client(self.account.gateway_key)
         for client in (read_only, own):
             self.assertEqual(self.assert_ok(client.post(ADMISSIONS, {}))["whom"], "nobody")
-            self.assertEqual(len(self.assert_ok(client.get(PROVIDERS))["providers"]), 8)
+            self.assertEqual(len(self.assert_ok(client.get(PROVIDERS))["providers"]), len(openapi.PROVIDERS))
         for answer in (gateway.post(ADMISSIONS, {}), gateway.get(PROVIDERS)):
             self.assert_error(answer, 9071)
         for answer in (self.stack.client(samples.well_formed_key()).post(ADMISSIONS, {}),
@@ -122,7 +123,7 @@ class ProviderNames(Case):
         self.client = self.stack.client(self.account.admin.key)
 
     def names(self):
-        return self.stack.providers or ["provider_" + letter for letter in "abcdefgh"]
+        return self.stack.providers or openapi.PROVIDERS
 
     def test_list(self):
         found = self.assert_ok(self.client.get(PROVIDERS))["providers"]

@@ -21,6 +21,7 @@ from adit.case import until
 from adit.certificates import Certificates
 from adit.clock import Clock
 from adit.mock_provider import MockProvider
+from adit.reference import openapi
 from adit.tls_edges import MODULES
 
 HOST = "app.test"
@@ -323,7 +324,7 @@ class Gate:
         self.start()
 
     def _mock(self, position):
-        names = self.stack.providers or ["provider_" + letter for letter in "abcdefgh"]
+        names = self.stack.providers or openapi.PROVIDERS
         return names[position - 1], MockProvider(position, self.certificates.path("provider.pem"))
 
     def make_application(self):

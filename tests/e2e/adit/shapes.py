@@ -5,6 +5,7 @@ import collections
 import json
 
 from adit import samples
+from adit.reference import openapi
 
 # The headers that a client adds to every request, to one with a body, and to one without.
 Sender = collections.namedtuple("Sender", "always with_body without_body")
@@ -59,7 +60,7 @@ LIST = "/ssh_credentials"
 CREDENTIAL = LIST + "/{id}"
 OAUTH = "/edges/https/edghts_1/routes/edghtsrt_1/oauth"
 MUTUAL_TLS = "/edges/tls/edgtls_1/mutual_tls"
-PROVIDERS = ["github", "facebook", "microsoft", "google", "linkedin", "gitlab", "twitch", "amazon"]
+PROVIDERS = [title.lower() for title in openapi.TITLES_OF_PROVIDERS]
 
 KEY = samples.ED25519
 NO_CONFIG = {"client_id": None, "client_secret": None, "scopes": None, "email_addresses": None,

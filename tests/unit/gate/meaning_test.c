@@ -24,8 +24,6 @@ static size_t place_of(struct text word, const char *const *words, size_t n)
 
 static void expect_meaning(const struct test_case *c)
 {
-    static const char *const providers[] = {"github",   "facebook", "microsoft", "google",
-                                            "linkedin", "gitlab",   "twitch",    "amazon"};
     static const char *const endpoints[] = {"token", "user", "list"};
     static const char *const outcomes[] = {[PROVIDER_AWAY] = "away",
                                            [PROVIDER_REFUSED] = "refused",
@@ -33,7 +31,7 @@ static void expect_meaning(const struct test_case *c)
                                            [PROVIDER_NOT_GIVEN] = "not given",
                                            [PROVIDER_ANSWERED] = "read"};
     struct text rest = {c->input, c->input_len};
-    int provider = (int)place_of(text_next_word(&rest), providers, N_OF(providers)) + 1;
+    int provider = identity_provider_called(text_next_word(&rest));
     size_t endpoint = place_of(text_next_word(&rest), endpoints, N_OF(endpoints));
     struct text status = text_next_word(&rest);
     struct fetch_answer answer = {.status = status.s ? atoi(status.s) : 0};
@@ -42,6 +40,7 @@ static void expect_meaning(const struct test_case *c)
     const char *why = NULL;
     enum provider_outcome outcome;
 
+    ck_assert_msg(provider > 0, "%s:%d: no such provider", c->file, c->line);
     answer.is_limited = text_eq(text_next_word(&rest), text_of("limited"));
     while (rest.len > 0 && *rest.s == ' ')
         rest = text_part(rest, 1, rest.len);

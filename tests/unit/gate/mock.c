@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAX_VALUES 16
+#define MAX_VALUES 256
 
 static struct {
     pid_t pid;
@@ -54,7 +54,8 @@ void mock_start(void)
     while (fgets(line, sizeof line, mock.from) && line[0] != '\n') {
         ck_assert_uint_lt(mock.n_values, MAX_VALUES);
         ck_assert_int_eq(
-            sscanf(line, "%31s %255s", mock.names[mock.n_values], mock.values[mock.n_values]), 2);
+            sscanf(line, "%31s %255[^\n]", mock.names[mock.n_values], mock.values[mock.n_values]),
+            2);
         mock.n_values++;
     }
     ck_assert_msg(mock.n_values > 0, "the mocks have not started");

@@ -7,7 +7,8 @@
 void mock_start(void);
 void mock_stop(void);
 
-/* Returns what the mocks have printed beside a name: a URL without a path, or the file "ca". */
+/* Returns what the mocks have printed beside a name: the file "ca"; "github", a URL without a path;
+ * "github.user", the path of an endpoint; "github.email", what is to be found of alice, or "-". */
 const char *mock_value(const char *name);
 
 /* Ends a user's tokens. */
