@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Identity providers on this machine: an HTTPS server that answers as one of the eight does.
+"""Identity providers on this machine: an HTTPS server that answers as one of them does.
 
 tests/cases/providers/NAME.json says how each answers.  It is also a program:
 
