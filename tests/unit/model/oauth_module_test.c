@@ -273,26 +273,41 @@ END_TEST
 
 /* ---- writing ---- */
 
+/* Appends a text.  '#' stands for null of each provider from provider_c on. */
+static const char *in_full(struct buf *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text != '#') {
+            buf_add(out, text, 1);
+            continue;
+        }
+        for (size_t i = 2; i < OAUTH_N_PROVIDERS; i++)
+            buf_printf(out, "%s\"%s\":null", i > 2 ? "," : "", default_names.providers[i]);
+    }
+    return out->data;
+}
+
 /* Reads a body, writes the result, and compares it. */
 static void expect_written(const char *body, const char *wanted)
 {
     struct arena arena = {0};
     struct json_node top;
     struct error err;
-    struct buf out = {0};
+    struct buf out = {0}, sent = {0}, expected = {0};
 
-    ck_assert_msg(json_parse(body, strlen(body), &top, &err), "%s", err.msg);
+    in_full(&sent, body);
+    ck_assert_msg(json_parse(sent.data, sent.len, &top, &err), "%s", err.msg);
     ck_assert_msg(read_module(&top, &arena, &err) != NULL, "%s", err.msg);
     oauth_module_write(&out, &module, &default_names);
-    ck_assert_str_eq(out.data, wanted);
+    ck_assert_str_eq(out.data, in_full(&expected, wanted));
     buf_free(&out);
+    buf_free(&sent);
+    buf_free(&expected);
     json_free(&top);
     arena_free(&arena);
 }
 
-#define NULLS_FROM_C                                                                               \
-    "\"provider_c\":null,\"provider_d\":null,\"provider_e\":null,\"provider_f\":null,"             \
-    "\"provider_g\":null,\"provider_h\":null}"
+#define NULLS_FROM_C "#}"
 #define DEFAULTS                                                                                   \
     ",\"options_passthrough\":false,\"cookie_prefix\":\"service.\",\"inactivity_timeout\":0,"      \
     "\"maximum_duration\":0,\"auth_check_interval\":0}"
