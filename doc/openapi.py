@@ -245,6 +245,8 @@ class Expander:
                     {"type": "null"}]}
                 for provider, (title, has_teams) in PROVIDER_ROWS.items()}
         schemas["OauthProviders"]["required"] = PROVIDERS
+        schemas["OauthProviderNames"]["properties"]["providers"].update(
+            minItems=len(PROVIDERS), maxItems=len(PROVIDERS))
         examples = self.document["components"]["examples"]
         examples["providersAnswer"]["value"]["providers"] = [
             {"name": name, "title": title} for name, (title, _) in PROVIDER_ROWS.items()]
