@@ -3,6 +3,7 @@
 import json
 
 from adit.console import FAULTS, HOSTILE, ConsoleCase
+from adit.reference import openapi
 
 EMOJI = "\U0001f600" * 63 + "abc"  # 255 bytes
 SECRET = "hush-hush-hush"
@@ -159,7 +160,8 @@ class Modules(ConsoleCase):
         self.enter(OAUTH.list)
         self.see("There are no OAuth modules.", ".table-box")
         self.click("a.main")
-        self.until("document.querySelector('.provider select')?.options.length === 9", "the providers")
+        self.until("document.querySelector('.provider select')?.options.length === %d"
+                   % (1 + len(openapi.PROVIDERS)), "the providers")
         self.see("Lets nobody in: no provider", ".passing")
         # Nothing is accepted where nothing is typed.
         self.assertEqual(self.browser.evaluate("document.querySelectorAll('.says').length"), 0)
