@@ -13,6 +13,7 @@
 #include "crypt/key.h"
 #include "gateway/crowd.h"
 #include "gateway/judge.h"
+#include "gateway/login.h"
 #include "gateway/loop.h"
 #include "gateway/proc.h"
 
@@ -128,7 +129,8 @@ static void forget(struct gateway *gateway, struct session *session)
 }
 
 /* Returns the session of a monitor, which may be new, or NULL.  Takes over fd. */
-static struct session *session_of(struct gateway *gateway, const struct proc *monitor, int fd)
+static struct session *session_of(struct gateway *gateway, const struct asker *asker,
+                                  const struct proc *monitor, int fd)
 {
     struct session *session = sessions_find(&gateway->sessions, monitor->pid);
 
@@ -143,7 +145,8 @@ static struct session *session_of(struct gateway *gateway, const struct proc *mo
     session = sessions_add(&gateway->sessions, monitor->pid, monitor->started, fd);
     if (!session)
         close(fd);
-    else if (!loop_watch(gateway->epoll, fd, LOOP_PROCESS)) {
+    else if (!loop_watch(gateway->epoll, fd, LOOP_PROCESS) ||
+             !login_begin(gateway, session, asker->pid)) {
         sessions_remove(&gateway->sessions, session);
         session = NULL;
     }
@@ -176,8 +179,10 @@ static bool register_session(struct gateway *gateway, struct session *session,
                              const struct judge_grant *grant, const char **why)
 {
     *why = "out of memory";
-    if (!session_set_lists(session, grant->credential_ids, grant->granted))
+    if (!session_set_lists(session, grant->credential_ids, grant->granted) ||
+        !login_set_owners(session, grant->owner_ids))
         return false;
+    login_make_room(gateway, session);
     if (state_write(&gateway->state, session))
         return true;
     *why = errno == EFBIG ? "the session's file could not be read back: its key has too much"
@@ -240,7 +245,9 @@ static void grant_key(struct gateway *gateway, const struct login *login, struct
     /* sshd's second look-up of a login writes no file: its answer is that of the first. */
     if (is_granted && !is_registered(session, login, &grant)) {
         name_session(session, login, &grant);
-        crowd = crowd_admit(&gateway->conf.gateway, &gateway->sessions, session, &grant, &arena);
+        crowd = crowd_admit(
+            &gateway->conf.gateway, &gateway->sessions, session, grant.owner_ids,
+            session_list_bytes(grant.credential_ids) + session_list_bytes(grant.granted), &arena);
         is_granted = !crowd && register_session(gateway, session, &grant, &why);
     }
     if (is_granted) {
@@ -287,7 +294,7 @@ static void tell_key(struct gateway *gateway, const struct asker *asker, struct 
             gateway, &login, answer, ASK_MISUSE,
             "only sshd may ask this: the parent of the asker is not sshd, run by root or by "
             "this daemon's user");
-    else if ((session = session_of(gateway, &monitor, fd)) == NULL)
+    else if ((session = session_of(gateway, asker, &monitor, fd)) == NULL)
         refuse_early(gateway, &login, answer, ASK_AWAY, "out of memory, or of descriptors");
     else if (session->is_ending)
         reply(answer, ASK_NONE, NULL);

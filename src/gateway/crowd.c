@@ -77,7 +77,7 @@ bool crowd_count(const struct sessions *sessions, const struct session *session,
     for (size_t i = 0; i < sessions->n; i++) {
         const struct session *other = sessions->items[i];
 
-        if (other == session || other->is_ending)
+        if (other == session || other->is_ending || other->login_pid > 0)
             continue;
         count_in(&crowd->all, other);
         if (strcmp(other->account_id, session->account_id) == 0)
@@ -171,21 +171,50 @@ static const char *why_full(const struct conf_gateway *conf, const struct crowd 
 }
 
 const char *crowd_admit(const struct conf_gateway *conf, const struct sessions *sessions,
-                        struct session *session, const struct judge_grant *grant,
+                        struct session *session, struct text_list owner_ids, size_t list_bytes,
                         struct arena *arena)
 {
-    size_t bytes = SESSION_BYTES + session_list_bytes(grant->credential_ids) +
-                   session_list_bytes(grant->granted);
     const char *fault = NULL;
     struct crowd crowd;
 
-    if (!crowd_count(sessions, session, grant->owner_ids, arena, &crowd))
+    if (!crowd_count(sessions, session, owner_ids, arena, &crowd))
         return "out of memory";
-    for (size_t i = 0; i < grant->owner_ids.n && (i == 0 || fault); i++) {
-        const struct text id = grant->owner_ids.items[i];
+    for (size_t i = 0; i < owner_ids.n && (i == 0 || fault); i++) {
+        const struct text id = owner_ids.items[i];
 
         snprintf(session->owner_id, sizeof session->owner_id, "%.*s", (int)id.len, id.s);
-        fault = why_full(conf, &crowd, find_owner(&crowd, id), bytes);
+        fault = why_full(conf, &crowd, find_owner(&crowd, id), SESSION_BYTES + list_bytes);
     }
     return fault;
+}
+
+/* ---- logins ---- */
+
+static size_t login_bytes(const struct session *session)
+{
+    return SESSION_BYTES + session->list_bytes + session_list_bytes(session->owner_ids);
+}
+
+static bool gives_way_before(const struct session *session, const struct session *other)
+{
+    size_t bytes = login_bytes(session), other_bytes = login_bytes(other);
+
+    return bytes > other_bytes || (bytes == other_bytes && session->started < other->started);
+}
+
+struct session *crowd_surplus(const struct sessions *sessions, const struct session *newest)
+{
+    struct session *surplus = NULL;
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < sessions->n; i++) {
+        struct session *session = sessions->items[i];
+
+        if (session->login_pid == 0)
+            continue;
+        bytes += login_bytes(session);
+        if (session != newest && (!surplus || gives_way_before(session, surplus)))
+            surplus = session;
+    }
+    return bytes > CROWD_LOGINS_BYTES_MAX ? surplus : NULL;
 }

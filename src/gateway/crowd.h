@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether there is room for one session more.
  *
+ * Only sessions whose clients have logged in take room.  Anyone can offer a public key, to keep its
+ * owner out: so a login is judged when the key is offered, among those that have logged in, and
+ * once more when the client has logged in, too.  sshd's MaxStartups bounds the others.
+ *
  * Whoever has a key can open many sessions, and sessions take memory.  An owner may have as much of
  * an account's room as the others have left free: one who takes all that there is leaves half to
  * the others, two leave a third, and so on.  The same holds for the accounts and all room, so an
@@ -14,16 +18,18 @@
 #include "gateway/grant.h"
 
 /* The most bytes of the sessions of one account, and of all sessions: of their lists, and some for
- * each.  With what malloc() adds and the sessions' files, which are in memory, too, they take 2.2
- * times as much at most; MemoryMax= of adit-gateway.service is 3 times as much. */
+ * each.  Those whose clients have not logged in yet have bytes of their own.  With what malloc()
+ * adds and the sessions' files, which are in memory, too, they take 2.2 times as much at most;
+ * MemoryMax= of adit-gateway.service is 3 times as much. */
 #define CROWD_ACCOUNT_BYTES_MAX ((size_t)256 * 1024 * 1024)
 #define CROWD_BYTES_MAX ((size_t)640 * 1024 * 1024)
+#define CROWD_LOGINS_BYTES_MAX ((size_t)64 * 1024 * 1024)
 
 /* Descriptors of the process that are not of sessions: of the database, 128 clients, files and
  * children.  LimitNOFILE= of adit-gateway.service is so large that memory runs out first. */
 #define CROWD_OTHER_DESCRIPTORS 256
 
-/* Some sessions, which do not end yet. */
+/* Some sessions whose clients have logged in, and which do not end yet. */
 struct crowd_part {
     size_t n;
     size_t bytes;
@@ -55,11 +61,16 @@ bool crowd_has_bytes(const struct crowd *crowd, struct text owner_id, size_t byt
 /* Counts bytes that such a session takes more. */
 void crowd_grow(struct crowd *crowd, struct text owner_id, size_t bytes);
 
-/* Finds the owner of a key for whom one session more counts, the first who has room for it, and
- * names it in the session.  The session has its account and its key's fingerprint.  Returns NULL,
- * or why there is no room, static.  Works in the arena. */
+/* Finds the first of the owners of a key who has room for one session more, with lists of so many
+ * bytes, and names it in the session.  The session has its account and its key's fingerprint.
+ * Returns NULL, or why there is no room, static.  Works in the arena. */
 const char *crowd_admit(const struct conf_gateway *conf, const struct sessions *sessions,
-                        struct session *session, const struct judge_grant *grant,
+                        struct session *session, struct text_list owner_ids, size_t list_bytes,
                         struct arena *arena);
+
+/* Returns a session that has to give way, as those whose clients have not logged in yet take too
+ * many bytes, or NULL: the one that takes most, and of such ones the oldest, but not the newest of
+ * all, which is named. */
+struct session *crowd_surplus(const struct sessions *sessions, const struct session *newest);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "gateway/client.h"
 #include "gateway/judge.h"
+#include "gateway/login.h"
 
 #define N_EVENTS 64
 
@@ -84,6 +85,9 @@ static void take_event(struct loop *loop, uint64_t tag)
     case LOOP_PROCESS:
         forget_exited(loop->gateway, fd);
         break;
+    case LOOP_LOGIN:
+        login_end(loop->gateway, fd);
+        break;
     }
 }
 
@@ -153,7 +157,10 @@ static bool open_loop(struct loop *loop)
         !loop_watch(gateway->epoll, loop->signal_fd, LOOP_SIGNALS))
         return false;
     for (size_t i = 0; i < gateway->sessions.n; i++) {
-        if (!loop_watch(gateway->epoll, gateway->sessions.items[i]->fd, LOOP_PROCESS))
+        const struct session *session = gateway->sessions.items[i];
+
+        if (!loop_watch(gateway->epoll, session->fd, LOOP_PROCESS) ||
+            !login_watch(gateway, session))
             return false;
     }
     return true;

@@ -10,8 +10,9 @@
 enum loop_kind {
     LOOP_LISTENER,
     LOOP_SIGNALS,
-    LOOP_CLIENT, /* see gateway/client.h */
-    LOOP_PROCESS /* the monitor of a session, which has exited */
+    LOOP_CLIENT,  /* see gateway/client.h */
+    LOOP_PROCESS, /* the monitor of a session, which has exited */
+    LOOP_LOGIN    /* see gateway/login.h */
 };
 
 /* Returns what names a descriptor in the data of epoll_ctl(2). */

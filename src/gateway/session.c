@@ -65,6 +65,7 @@ static void free_session(struct session *session)
     forget_children(session);
     close(session->fd);
     arena_free(&session->arena);
+    arena_free(&session->owners_arena);
     free(session);
 }
 
@@ -141,6 +142,18 @@ bool session_set_lists(struct session *session, struct text_list credential_ids,
     return ok;
 }
 
+void session_forget_owners(struct session *session)
+{
+    session->owner_ids = (struct text_list){0};
+    arena_free(&session->owners_arena);
+}
+
+bool session_set_owners(struct session *session, struct text_list owner_ids)
+{
+    session_forget_owners(session);
+    return session_copy_list(&session->owners_arena, owner_ids, &session->owner_ids);
+}
+
 void session_mark(struct session *session, enum session_mark mark)
 {
     if (session->mark == SESSION_JUDGED)
@@ -180,14 +193,67 @@ bool sessions_mark(struct sessions *sessions, struct text credential_id)
     return found;
 }
 
-/* ---- ending ---- */
-
 static bool has_exited(int fd)
 {
     struct pollfd exited = {.fd = fd, .events = POLLIN};
 
     return poll(&exited, 1, 0) > 0;
 }
+
+/* ---- logging in ---- */
+
+void session_take_login(struct session *session, pid_t pid, uint64_t started)
+{
+    int fd = proc_open(pid, started);
+
+    if (fd < 0)
+        return;
+    forget_children(session);
+    session->children[session->n_children++] = fd;
+    session->login_pid = pid;
+    session->login_started = started;
+}
+
+void session_find_login(struct session *session, pid_t asker)
+{
+    pid_t pids[SESSION_N_CHILDREN];
+    size_t n = proc_children(session->pid, pids, SESSION_N_CHILDREN);
+    struct proc proc;
+    size_t i = 0;
+
+    while (i < n && pids[i] == asker)
+        i++;
+    if (i < n && proc_read_stat(pids[i], &proc) && proc.parent == session->pid)
+        session_take_login(session, proc.pid, proc.started);
+}
+
+/* Returns NULL if none waits for this process.  The descriptor of one that has exited may be
+ * another one's by now. */
+static struct session *find_login(const struct sessions *sessions, int fd)
+{
+    for (size_t i = 0; i < sessions->n; i++) {
+        struct session *session = sessions->items[i];
+
+        if (session->n_children > 0 && session->children[0] == fd)
+            return has_exited(fd) ? session : NULL;
+    }
+    return NULL;
+}
+
+struct session *sessions_end_login(struct sessions *sessions, int fd)
+{
+    struct session *session = find_login(sessions, fd);
+
+    if (!session)
+        return NULL;
+    /* The loop would hear of it again and again. */
+    close(fd);
+    session->children[0] = session->children[--session->n_children];
+    session->login_pid = 0;
+    return session->is_ending || has_exited(session->fd) ? NULL : session;
+}
+
+/* ---- ending ---- */
 
 /* Replaces the known processes by those that are below the monitor now. */
 static void find_children(struct session *session)
@@ -241,6 +307,7 @@ static const struct {
     [SESSION_NARROWED] = {"narrowed", "its rules were narrowed"},
     [SESSION_OVER_LIMIT] = {"over_limit", GRANT_OVER},
     [SESSION_LATE] = {"late", "its key cannot be judged in time"},
+    [SESSION_CROWD] = {"crowd", "there is no room for it"},
     [SESSION_STOPPED] = {"stopped", "an administrator ended it"},
     [SESSION_KILLED] = {"killed", "its process of sshd was killed"},
     [SESSION_UNREADABLE] = {"unreadable", "its file cannot be read"},
@@ -260,6 +327,7 @@ void session_end(struct sessions *sessions, struct session *session, enum sessio
     if (session->is_ending)
         return;
     session->is_ending = true;
+    session->login_pid = 0;
     sessions->n_ended[cause]++;
     session->mark = SESSION_JUDGED;
     session->kill_at_ms = now_ms + KILL_AFTER_MS;
@@ -291,7 +359,7 @@ void sessions_track(struct sessions *sessions)
     for (size_t i = 0; i < sessions->n; i++) {
         struct session *session = sessions->items[i];
 
-        if (!session->is_ending && !session_has_child(session))
+        if (!session->is_ending && session->login_pid == 0 && !session_has_child(session))
             find_children(session);
     }
 }

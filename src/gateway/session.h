@@ -36,6 +36,7 @@ enum session_cause {
     SESSION_NARROWED,   /* its rules do not cover any more what it was granted */
     SESSION_OVER_LIMIT, /* its key has more than is read */
     SESSION_LATE,       /* its key cannot be judged in time */
+    SESSION_CROWD,      /* there is no room for it */
     SESSION_STOPPED,    /* by an administrator */
     SESSION_KILLED,     /* its process of sshd was killed */
     SESSION_UNREADABLE, /* its file cannot be read */
@@ -62,6 +63,13 @@ struct session {
     char digest[SESSION_DIGEST_SIZE]; /* what its key had when it was judged; "": unknown */
     size_t n_found;                   /* credentials that its key had at the last glance */
     int n_strikes;                    /* how often its key could not be judged in time */
+
+    /* The process that serves the client until it has logged in, and exits then: children[0]. Until
+     * then nobody has proved to own the key, and the session takes room from nobody. */
+    pid_t login_pid; /* 0: it has logged in */
+    uint64_t login_started;
+    struct text_list owner_ids; /* for whom it may count once it has */
+    struct arena owners_arena;  /* holds them */
 
     bool is_ending;
     int n_kills;                      /* how often what is below it was killed */
@@ -97,6 +105,23 @@ void sessions_free(struct sessions *sessions);
 MUST_CHECK bool session_set_lists(struct session *session, struct text_list credential_ids,
                                   struct text_list granted);
 
+/* Sets for whom a session may count once its client has logged in.  Returns false if memory runs
+ * out. */
+MUST_CHECK bool session_set_owners(struct session *session, struct text_list owner_ids);
+
+void session_forget_owners(struct session *session);
+
+/* Finds the process of a login that goes on: the oldest one below the monitor that does not ask.  A
+ * session without one counts as logged in. */
+void session_find_login(struct session *session, pid_t asker);
+
+/* The same, if it is known: it is there as long as the process that started then is. */
+void session_take_login(struct session *session, pid_t pid, uint64_t started);
+
+/* Notes that the process of a login, of which fd is the descriptor, has exited.  Returns the
+ * session if it goes on, and NULL if it does not, or fd is of no such process. */
+struct session *sessions_end_login(struct sessions *sessions, int fd);
+
 /* Returns how many bytes a list takes. */
 size_t session_list_bytes(struct text_list list);
 
@@ -111,8 +136,8 @@ void session_mark(struct session *session, enum session_mark mark);
  */
 bool sessions_mark(struct sessions *sessions, struct text credential_id);
 
-/* Finds the processes below each monitor, unless they are known.  sshd starts another one once the
- * client has logged in. */
+/* Finds the processes below each monitor whose client has logged in, unless they are known: sshd
+ * starts another one then. */
 void sessions_track(struct sessions *sessions);
 
 /* Returns whether a process below the session's monitor is known to go on. */

@@ -112,6 +112,8 @@ struct record {
     struct text fingerprint;
     uint64_t started;
     uint64_t since_s;
+    uint64_t login_pid; /* 0: the client had logged in */
+    uint64_t login_started;
     struct text_list credential_ids;
     struct text_list granted;
     bool has_started;
@@ -180,6 +182,10 @@ static void take_record_line(struct record *record, struct text line)
         record->has_started = number_read(value, 10, INT64_MAX, &record->started);
     else if (take_value(line, "since", &value))
         (void)!number_read(value, 10, INT64_MAX, &record->since_s);
+    else if (take_value(line, "login", &value))
+        (void)!number_read(value, 10, INT32_MAX, &record->login_pid);
+    else if (take_value(line, "login_started", &value))
+        (void)!number_read(value, 10, INT64_MAX, &record->login_started);
     else if (take_value(line, "credential", &value))
         record->credential_ids.items[record->credential_ids.n++] = value;
     else if (take_value(line, "rule", &value))
@@ -253,6 +259,9 @@ bool state_write(const struct state *state, const struct session *session)
                     "fingerprint %s\n",
                state->boot_id, (unsigned long long)session->started, (long long)session->since_s,
                session->account_id, session->owner_id, session->fingerprint);
+    if (session->login_pid > 0)
+        buf_printf(&text, "login %d\nlogin_started %llu\n", (int)session->login_pid,
+                   (unsigned long long)session->login_started);
     add_list(&text, "credential", session->credential_ids);
     add_list(&text, "rule", session->granted);
     buf_puts(&text, "end\n");
@@ -299,6 +308,18 @@ static int open_process(pid_t pid, const struct record *record, struct proc *pro
     return fd;
 }
 
+/* A login may go on.  Of the owners, the one stays for whom the session was to count.  Returns
+ * false if memory runs out. */
+static bool take_up_login(struct session *session, const struct record *record)
+{
+    struct text owner_id = text_of(session->owner_id);
+
+    if (record->login_pid > 0)
+        session_take_login(session, (pid_t)record->login_pid, record->login_started);
+    return session->login_pid == 0 ||
+           session_set_owners(session, (struct text_list){&owner_id, 1, true});
+}
+
 /* Adds the session of a record, and ends it if the record is not whole: nobody knows what it stands
  * on.  Returns whether there is such a session.  Sets *failed if memory or descriptors run out. */
 static bool take_up(struct sessions *sessions, pid_t pid, const struct record *record,
@@ -324,7 +345,8 @@ static bool take_up(struct sessions *sessions, pid_t pid, const struct record *r
     if (record->fingerprint.len < sizeof session->fingerprint)
         copy_value(session->fingerprint, sizeof session->fingerprint, record->fingerprint);
     if (record->is_whole)
-        *failed = !session_set_lists(session, record->credential_ids, record->granted);
+        *failed = !session_set_lists(session, record->credential_ids, record->granted) ||
+                  !take_up_login(session, record);
     else
         session_end(sessions, session, SESSION_UNREADABLE, log, clock_steady_ms());
     return true;

@@ -12,6 +12,7 @@ NEEDS_ROOT = True
 N_CREDENTIALS = 900
 N_RULES = 1000
 N_SESSIONS = 12
+N_OFFERS = 12
 
 # Resident memory of the daemon, which starts with some 10 MB.
 MEMORY_KB = 200 * 1024
@@ -168,12 +169,33 @@ class Crowds(GatewayCase):
         until(lambda: self.gateway.status()["sessions"] == "5", "the end of two sessions")
         self.standing(self.gateway.tunnel(key))
 
-
     def test_a_burst(self):
-        """Connections that have offered a key count before they have logged in."""
+        """Connections that log in at once stay within the bound."""
         key = self.new_key()
         tunnels = [self.gateway.tunnel(key) for _ in range(20)]
-        self.assertLessEqual(len([tunnel for tunnel in tunnels if tunnel.was_let_in()]), 3)
+        self.assertGreaterEqual(sum(tunnel.was_let_in() for tunnel in tunnels), 3)
+
+        def standing():
+            return [tunnel for tunnel in tunnels if tunnel.stands()]
+        until(lambda: len(standing()) <= 3, "the end of the others")
+        self.assertTrue(stay(*standing()))
+        self.assertEqual(len(standing()), 3)
+        self.assertIn("as many sessions as the setting sessions_of_key permits", self.gateway.log())
+
+    def test_a_public_key_alone(self):
+        """Whoever offers a key without its private half takes no room from its owner, however many
+        connections, and neither does a daemon that starts anew meanwhile."""
+        key = self.new_key()
+        offers = [self.gateway.offer(key) for _ in range(N_OFFERS)]
+        for offer in offers:
+            offer.reach("Server accepts key")
+        first, second = self.standing(self.gateway.tunnel(key), self.gateway.tunnel(key))
+        self.gateway.daemon.stop()
+        self.gateway.start_daemon()
+        third, = self.standing(self.gateway.tunnel(key))
+        self.assertTrue(self.gateway.tunnel(key).was_refused())
+        self.assertTrue(stay(first, second, third, *offers))
+        self.assertEqual(self.gateway.status()["sessions"], str(N_OFFERS + 3))
 
 
 class EdgesGateway(SshGateway):

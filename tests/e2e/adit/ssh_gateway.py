@@ -74,7 +74,7 @@ class Tunnel:
         identity = ("-o", "IdentitiesOnly=yes", "-i", key.path) if key else ()
         self.process = subprocess.Popen(
             gateway.inside.on_network(
-                *SSH, "-E", self._log, *identity, *options, *(word for forward in forwards
+                SSH[0], *options, *SSH[1:], "-E", self._log, *identity, *(word for forward in forwards
                                                                for word in ("-R", forward)),
                 "-p", str(gateway.port), user + "@127.0.0.1"),
             env=dict(programs.ENV, **(env or {})), stdin=subprocess.DEVNULL,
@@ -354,6 +354,20 @@ class SshGateway:
 
     def tunnel(self, key, *forwards, **options):
         return Tunnel(self, key, *forwards, **options)
+
+    def offer(self, key):
+        """A client that waits for the passphrase of a key that the server knows."""
+        locked = os.path.join(self.folder, "locked-%d" % next(self.numbers))
+        shutil.copy(key.path, locked)
+        shutil.copy(key.path + ".pub", locked + ".pub")
+        stack.run(["ssh-keygen", "-q", "-p", "-P", "", "-N", "a passphrase", "-f", locked])
+        ask = os.path.join(self.folder, "ask")
+        with open(ask, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\nwhile kill -0 $PPID; do sleep 0.1; done\n")
+        os.chmod(ask, 0o755)
+        return Tunnel(self, None, options=("-i", locked, "-o", "IdentitiesOnly=yes", "-o",
+                                           "BatchMode=no"),
+                      env={"SSH_ASKPASS": ask, "SSH_ASKPASS_REQUIRE": "force"})
 
     def close_tunnels(self):
         """Ends all clients.  Returns once their listeners are gone, and sshd's processes, so that

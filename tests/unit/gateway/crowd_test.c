@@ -43,15 +43,13 @@ static struct session *add(const char *account_id, const char *fingerprint, size
  * admitted, and for whom: ' ': for nobody. */
 static char admit(const char *account_id, const char *fingerprint, const char *owners, size_t bytes)
 {
-    static char filler[1];
-    struct text owner_ids[8], rule = {filler, bytes};
-    struct judge_grant grant = {.owner_ids = {owner_ids, strlen(owners), true},
-                                .granted = {&rule, 1, true}};
+    struct text owner_ids[8];
+    struct text_list owner_list = {owner_ids, strlen(owners), true};
     struct session *session = add(account_id, fingerprint, 0);
 
     for (size_t i = 0; owners[i]; i++)
         owner_ids[i] = (struct text){owners + i, 1};
-    if (crowd_admit(&conf, &sessions, session, &grant, &arena)) {
+    if (crowd_admit(&conf, &sessions, session, owner_list, bytes, &arena)) {
         sessions_remove(&sessions, session);
         return ' ';
     }
@@ -96,6 +94,43 @@ START_TEST(a_key_has_as_many_as_it_may)
 }
 END_TEST
 
+/* Whoever has only a public key takes no room. */
+START_TEST(logins_do_not_count)
+{
+    conf.sessions_of_key = 2;
+    conf.sessions_of_account = 4;
+    conf.sessions = 8;
+    for (int i = 0; i < 100; i++) {
+        ck_assert_int_eq(admit(A, "1", "a", CROWD_BYTES_MAX / 16), 'a');
+        sessions.items[i]->login_pid = 1;
+    }
+    sessions.items[50]->login_pid = 0;
+    ck_assert_int_eq(admit(A, "1", "a", 1), 'a');
+    ck_assert_int_eq(admit(A, "1", "a", 1), ' ');
+}
+END_TEST
+
+/* Of those that take most, the oldest gives way, and never the one that has just come. */
+START_TEST(logins_give_way)
+{
+    const size_t part = CROWD_LOGINS_BYTES_MAX / 8;
+    struct session *small = add(A, "1", 0), *newest = NULL;
+
+    small->login_pid = 1;
+    small->started = 0;
+    for (uint64_t i = 1; i <= 8; i++) {
+        ck_assert_ptr_null(crowd_surplus(&sessions, newest));
+        newest = add(A, "2", part);
+        newest->login_pid = 1;
+        newest->started = 10 - i;
+    }
+    ck_assert_ptr_eq(crowd_surplus(&sessions, newest), sessions.items[7]);
+    ck_assert_ptr_eq(crowd_surplus(&sessions, small), newest);
+    sessions.items[3]->login_pid = 0;
+    ck_assert_ptr_null(crowd_surplus(&sessions, newest));
+}
+END_TEST
+
 /* However many keys an owner has, half of what the others leave is all. */
 START_TEST(an_owner_leaves_half_of_the_account)
 {
@@ -136,7 +171,7 @@ START_TEST(a_key_has_many_owners)
     enum { N_OWNERS = 1000, N_EACH = 20 };
     static char names[N_OWNERS][IDENT_SIZE];
     struct text owner_ids[N_OWNERS];
-    struct judge_grant grant = {.owner_ids = {owner_ids, N_OWNERS, true}};
+    struct text_list owner_list = {owner_ids, N_OWNERS, true};
     struct session *asking;
 
     conf.sessions_of_account = N_OWNERS * N_EACH + 10;
@@ -148,7 +183,7 @@ START_TEST(a_key_has_many_owners)
     }
     asking = add(A, "2", 0);
     for (int i = 0; i < 200; i++) {
-        const char *fault = crowd_admit(&conf, &sessions, asking, &grant, &arena);
+        const char *fault = crowd_admit(&conf, &sessions, asking, owner_list, 0, &arena);
 
         ck_assert_ptr_nonnull(fault);
         ck_assert_ptr_nonnull(strstr(fault, "sessions_of_account"));
@@ -308,6 +343,8 @@ Suite *gateway_crowd_suite(void)
     tcase_add_checked_fixture(tests, start, stop);
     tcase_add_test(tests, sessions_are_counted);
     tcase_add_test(tests, a_key_has_as_many_as_it_may);
+    tcase_add_test(tests, logins_do_not_count);
+    tcase_add_test(tests, logins_give_way);
     tcase_add_test(tests, an_owner_leaves_half_of_the_account);
     tcase_add_test(tests, a_session_counts_for_an_owner_who_has_room);
     tcase_add_test(tests, a_key_has_many_owners);

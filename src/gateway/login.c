@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Sessions whose clients log in. */
+#include "gateway/login.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "gateway/crowd.h"
+#include "gateway/loop.h"
+
+bool login_begin(struct gateway *gateway, struct session *session, pid_t asker)
+{
+    session_find_login(session, asker);
+    return login_watch(gateway, session);
+}
+
+bool login_watch(const struct gateway *gateway, const struct session *session)
+{
+    return session->login_pid == 0 || loop_watch(gateway->epoll, session->children[0], LOOP_LOGIN);
+}
+
+bool login_set_owners(struct session *session, struct text_list owner_ids)
+{
+    return session->login_pid == 0 || session_set_owners(session, owner_ids);
+}
+
+static void end_for_room(struct gateway *gateway, struct session *session)
+{
+    session_end(&gateway->sessions, session, SESSION_CROWD, &gateway->conf.log, clock_steady_ms());
+}
+
+void login_make_room(struct gateway *gateway, const struct session *session)
+{
+    struct session *surplus;
+
+    while ((surplus = crowd_surplus(&gateway->sessions, session)) != NULL)
+        end_for_room(gateway, surplus);
+}
+
+static void log_refusal(const struct gateway *gateway, const struct session *session,
+                        const char *cause)
+{
+    const struct log_source source = log_source_of(LOG_PARTY_KNOWN, text_of(session->account_id));
+    const struct log_pair pairs[] = {{"fingerprint", session->fingerprint},
+                                     {"account", session->account_id},
+                                     {"cause", cause},
+                                     {NULL, NULL}};
+
+    log_often(&gateway->conf.log, LOG_LEVEL_ERROR, "a login was refused", &source, pairs);
+}
+
+static void admit(struct gateway *gateway, struct session *session)
+{
+    struct arena arena = {0};
+    char owner_id[IDENT_SIZE];
+    const char *fault;
+
+    memcpy(owner_id, session->owner_id, sizeof owner_id);
+    fault = crowd_admit(&gateway->conf.gateway, &gateway->sessions, session, session->owner_ids,
+                        session->list_bytes, &arena);
+    if (fault) {
+        log_refusal(gateway, session, fault);
+        end_for_room(gateway, session);
+    } else if (strcmp(owner_id, session->owner_id) != 0) {
+        /* The old file is good enough: the next run would count it for the other one. */
+        (void)!state_write(&gateway->state, session);
+    }
+    arena_free(&arena);
+}
+
+void login_end(struct gateway *gateway, int fd)
+{
+    struct session *session = sessions_end_login(&gateway->sessions, fd);
+
+    if (session) {
+        admit(gateway, session);
+        session_forget_owners(session);
+    }
+}

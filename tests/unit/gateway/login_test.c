@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of sessions whose clients have not logged in yet. */
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "gateway/folder.h"
+#include "gateway/monitor.h"
+#include "gateway/proc.h"
+#include "gateway/session.h"
+#include "gateway/state.h"
+#include "suites.h"
+
+static const struct log quiet = {.level = LOG_LEVEL_ERROR, .target = LOG_TARGET_STDERR};
+
+static struct session *add_session(struct sessions *sessions, const struct monitor *monitor)
+{
+    struct session *session;
+    struct proc proc;
+    int fd;
+
+    ck_assert(proc_read(monitor->pid, &proc));
+    fd = proc_open(proc.pid, proc.started);
+    ck_assert_int_ge(fd, 0);
+    session = sessions_add(sessions, proc.pid, proc.started, fd);
+    ck_assert_ptr_nonnull(session);
+    snprintf(session->account_id, sizeof session->account_id, "ac_000000000000000000000000001");
+    snprintf(session->fingerprint, sizeof session->fingerprint,
+             "SHA256:0123456789012345678901234567890123456789012");
+    return session;
+}
+
+/* Registers a session whose client has not logged in yet. */
+static struct session *add_login(struct sessions *sessions, const struct monitor *monitor)
+{
+    struct session *session = add_session(sessions, monitor);
+
+    session_find_login(session, getpid());
+    ck_assert_int_eq(session->login_pid, monitor->child);
+    return session;
+}
+
+/* The process that asks is below the monitor, too. */
+START_TEST(a_login_goes_on_until_its_process_exits)
+{
+    struct sessions sessions = {0};
+    struct session *session;
+    struct monitor monitor;
+    int fd, status = 0;
+
+    monitor_start(&monitor, "sshd", false);
+    session = add_session(&sessions, &monitor);
+    session_find_login(session, monitor.child);
+    ck_assert_int_eq(session->login_pid, 0);
+    sessions_remove(&sessions, session);
+    session = add_login(&sessions, &monitor);
+    fd = session->children[0];
+    sessions_track(&sessions);
+    ck_assert_int_eq(session->children[0], fd);
+    ck_assert_ptr_null(sessions_end_login(&sessions, fd));
+    ck_assert_ptr_null(sessions_end_login(&sessions, session->fd));
+    ck_assert_int_gt(session->login_pid, 0);
+    kill(monitor.child, SIGKILL);
+    ck_assert(monitor_wait_for_exit(monitor.child, &status));
+    sessions_track(&sessions);
+    ck_assert_ptr_eq(sessions_end_login(&sessions, fd), session);
+    ck_assert_int_eq(session->login_pid, 0);
+    ck_assert_ptr_null(sessions_end_login(&sessions, fd));
+    sessions_free(&sessions);
+    monitor_stop(&monitor);
+}
+END_TEST
+
+/* The loop hears of the process, but nothing has logged in. */
+START_TEST(a_login_that_is_ended_does_not_succeed)
+{
+    struct sessions sessions = {0};
+    struct session *session;
+    struct monitor monitor;
+    int status = 0;
+
+    monitor_start(&monitor, "sshd", false);
+    session = add_login(&sessions, &monitor);
+    if (_i == 0)
+        session_end(&sessions, session, SESSION_STOPPED, &quiet, clock_steady_ms());
+    else
+        kill(monitor.pid, SIGKILL);
+    ck_assert_int_eq(session->login_pid > 0, _i > 0);
+    kill(monitor.child, SIGKILL);
+    ck_assert(monitor_wait_for_exit(monitor.child, &status));
+    ck_assert(monitor_wait_for_exit(monitor.pid, &status));
+    ck_assert_ptr_null(sessions_end_login(&sessions, session->children[0]));
+    ck_assert_int_eq(session->login_pid, 0);
+    sessions_free(&sessions);
+}
+END_TEST
+
+/* What was a login before the daemon stopped still is one, unless its process has exited. */
+START_TEST(a_login_is_taken_up_from_its_file)
+{
+    struct sessions before = {0}, after = {0};
+    struct session *session;
+    struct state state;
+    struct monitor monitor;
+    const char *what;
+    int status = 0;
+
+    folder_make();
+    ck_assert_msg(state_open(&state, folder, &what), "%s", what);
+    monitor_start(&monitor, "sshd", false);
+    session = add_login(&before, &monitor);
+    snprintf(session->owner_id, sizeof session->owner_id, "usr_1");
+    ck_assert(state_write(&state, session));
+    ck_assert(state_read_all(&state, &after, &quiet));
+    session = after.items[0];
+    ck_assert_int_eq(session->login_pid, monitor.child);
+    ck_assert_uint_eq(session->owner_ids.n, 1);
+    ck_assert_str_eq(session->owner_ids.items[0].s, "usr_1");
+    sessions_free(&after);
+    kill(monitor.child, SIGKILL);
+    ck_assert(monitor_wait_for_exit(monitor.child, &status));
+    ck_assert(state_read_all(&state, &after, &quiet));
+    ck_assert_uint_eq(after.n, 1);
+    ck_assert_int_eq(after.items[0]->login_pid, 0);
+    sessions_free(&before);
+    sessions_free(&after);
+    monitor_stop(&monitor);
+    state_close(&state);
+    folder_remove();
+}
+END_TEST
+
+Suite *gateway_login_suite(void)
+{
+    Suite *suite = suite_create("gateway/login");
+    TCase *tests = tcase_create("logins");
+
+    tcase_set_timeout(tests, 20);
+    tcase_add_test(tests, a_login_goes_on_until_its_process_exits);
+    tcase_add_loop_test(tests, a_login_that_is_ended_does_not_succeed, 0, 2);
+    tcase_add_test(tests, a_login_is_taken_up_from_its_file);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
