@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of sessions whose clients have not logged in yet. */
+#include "gateway/login.h"
+
 #include <check.h>
 #include <signal.h>
 #include <stdio.h>
@@ -133,6 +135,42 @@ START_TEST(a_login_is_taken_up_from_its_file)
 }
 END_TEST
 
+/* Meanwhile another session has taken the last room of the first owner. */
+START_TEST(a_login_is_judged_when_it_succeeds)
+{
+    struct text owners[] = {text_of("usr_1"), text_of("usr_2")};
+    struct gateway gateway = {.conf = {.gateway = {.sessions_of_account = 2}, .log = quiet}};
+    struct sessions *sessions = &gateway.sessions;
+    struct session *session;
+    struct monitor monitor, other;
+    const char *what;
+    int status = 0;
+
+    folder_make();
+    ck_assert_msg(state_open(&gateway.state, folder, &what), "%s", what);
+    monitor_start(&monitor, "sshd", false);
+    monitor_start(&other, "sshd", false);
+    session = add_login(sessions, &monitor);
+    snprintf(session->owner_id, sizeof session->owner_id, "usr_1");
+    ck_assert(session_set_owners(session, (struct text_list){owners, _i == 0 ? 2 : 1, true}));
+    snprintf(add_session(sessions, &other)->owner_id, IDENT_SIZE, "usr_1");
+    login_end(&gateway, session->children[0]);
+    ck_assert_str_eq(session->owner_id, "usr_1");
+    kill(monitor.child, SIGKILL);
+    ck_assert(monitor_wait_for_exit(monitor.child, &status));
+    login_end(&gateway, session->children[0]);
+    ck_assert_int_eq(session->is_ending, _i > 0);
+    ck_assert_uint_eq(sessions->n_ended[SESSION_CROWD], _i > 0);
+    ck_assert_str_eq(session->owner_id, _i == 0 ? "usr_2" : "usr_1");
+    ck_assert_uint_eq(session->owner_ids.n, 0);
+    sessions_free(sessions);
+    monitor_stop(&monitor);
+    monitor_stop(&other);
+    state_close(&gateway.state);
+    folder_remove();
+}
+END_TEST
+
 Suite *gateway_login_suite(void)
 {
     Suite *suite = suite_create("gateway/login");
@@ -142,6 +180,7 @@ Suite *gateway_login_suite(void)
     tcase_add_test(tests, a_login_goes_on_until_its_process_exits);
     tcase_add_loop_test(tests, a_login_that_is_ended_does_not_succeed, 0, 2);
     tcase_add_test(tests, a_login_is_taken_up_from_its_file);
+    tcase_add_loop_test(tests, a_login_is_judged_when_it_succeeds, 0, 2);
     suite_add_tcase(suite, tests);
     return suite;
 }
