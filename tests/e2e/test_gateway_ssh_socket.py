@@ -304,7 +304,7 @@ class Pids(SocketCase):
         self.assertTrue(tunnel.stands() and mistaken.stands())
         self.assertEqual(list(self.gateway.sessions()), [pid])
         os.rmdir(self.gateway.inside.path(STATE + "/2"))
-        self.assertEqual(os.listdir(self.gateway.inside.path(STATE)), [str(pid)])
+        self.assertEqual(self.gateway.session_files(), [str(pid)])
         for victim in [*victims, keeper]:
             victim.stop()
 
@@ -396,8 +396,7 @@ class Pids(SocketCase):
         self.assertTrue(have_ended([tunnel]))
         self.delete(other)
         self.assertTrue(have_ended([other_tunnel]))
-        folder = self.gateway.inside.path(STATE)
-        until(lambda: not os.listdir(folder), "no file of a session")
+        until(lambda: not self.gateway.session_files(), "no file of a session")
 
 
 class OwnUser(SocketCase):

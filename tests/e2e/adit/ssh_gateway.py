@@ -355,6 +355,10 @@ class SshGateway:
     def tunnel(self, key, *forwards, **options):
         return Tunnel(self, key, *forwards, **options)
 
+    def session_files(self):
+        """The names of the daemon's files, one for each session."""
+        return [name for name in os.listdir(self.inside.path(STATE)) if name != ".lock"]
+
     def offer(self, key):
         """A client that waits for the passphrase of a key that the server knows."""
         locked = os.path.join(self.folder, "locked-%d" % next(self.numbers))
