@@ -2,6 +2,7 @@
 /* How a deployment names the identity providers. */
 #include "conf/providers.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
