@@ -10,6 +10,7 @@
 #include "conf/conf.h"
 #include "crypt/crypt.h"
 #include "gateway/edges.h"
+#include "gateway/feed.h"
 #include "gateway/follow.h"
 #include "gateway/heavy_keys.h"
 #include "gateway/reading.h"
@@ -46,14 +47,14 @@ struct gateway {
     /* The database, as the last statement left it. */
     bool is_away;
     int64_t shut_until_ms; /* it did not answer in time: nothing is asked before (steady clock) */
-    struct buf snapshot;   /* of the last poll; empty: everything is to be judged anew */
-    int64_t polled_ms;     /* when the last poll succeeded (steady clock); 0: never */
+    struct feed feed;
+    int64_t polled_ms; /* when the last poll succeeded (steady clock); 0: never */
 
     /* Keys that the next statement may glance at: fewer after one that was late; 0: the most. */
     size_t glance_max;
     int64_t turn_ms; /* how long a turn of judging goes on; 0: JUDGE_TURN_MS */
 
-    /* Where accounts are on several nodes.  The snapshot is empty then. */
+    /* Where accounts are on several nodes.  The feed is unused then. */
     struct follows follows;
     struct account_news lost; /* cannot be asked for any more; */
     char lost_id[IDENT_SIZE]; /* the first of them, */

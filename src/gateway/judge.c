@@ -167,13 +167,12 @@ static bool ask_on_node(struct gateway *gateway, struct arena *arena, const stru
     return ok;
 }
 
-static bool answers_for_others(struct gateway *gateway, const struct gateway_key *key)
+static bool answers_for_others(struct gateway *gateway, struct text account_id, struct error *err)
 {
-    struct error err;
     bool ok;
 
     pg_set_timeout(gateway->pg, IMPATIENT_MS);
-    ok = marked_answers(gateway, key->account_id, &err);
+    ok = marked_answers(gateway, account_id, err);
     pg_set_timeout(gateway->pg, JUDGE_TIMEOUT_MS);
     return ok;
 }
@@ -191,7 +190,7 @@ static const char *note_late_key(struct gateway *gateway, const struct gateway_k
 static bool ask_about(struct gateway *gateway, struct arena *arena, const struct gateway_key *key,
                       key_statement *statement, void *out, const char **why)
 {
-    struct error err;
+    struct error err, others;
     bool ok;
 
     if (pg_is_distributed(gateway->pg))
@@ -200,7 +199,8 @@ static bool ask_about(struct gateway *gateway, struct arena *arena, const struct
     if (judge_is_shut(gateway))
         return false;
     ok = statement(gateway, arena, key, out, &err);
-    if (!ok && err.code == ERR_DATABASE_TIMEOUT && answers_for_others(gateway, key)) {
+    if (!ok && err.code == ERR_DATABASE_TIMEOUT &&
+        answers_for_others(gateway, key->account_id, &others)) {
         *why = note_late_key(gateway, key);
         return false;
     }
@@ -503,41 +503,74 @@ static bool judge_accounts(struct gateway *gateway)
     return n_done == follows->n && !is_left;
 }
 
+static bool read_feed(struct gateway *gateway, struct error *err)
+{
+    struct arena arena = {0};
+    struct gateway_changes changes;
+    bool ok = store_gateway_changes(gateway->pg, &arena, feed_since(&gateway->feed), &changes, err);
+
+    if (ok) {
+        mark_changed(gateway, &changes);
+        feed_note_answer(&gateway->feed, &changes, &gateway->conf.log);
+    } else {
+        feed_forget(&gateway->feed);
+    }
+    arena_free(&arena);
+    return ok;
+}
+
+/* In place of reading the feed.  Returns false with *err if the database does not answer. */
+static bool mark_anew(struct gateway *gateway, struct error *err)
+{
+    gateway->feed.anew_from_ms = clock_steady_ms() + FEED_ANEW_MS;
+    if (!answers_for_others(gateway, text_of(gateway->conf.gateway.account), err))
+        return false;
+    mark_all(gateway);
+    return true;
+}
+
+/* Marks what may have changed.  A feed that is late alone shuts out no login: they do not need it.
+ */
+static bool poll_database(struct gateway *gateway, struct error *err)
+{
+    struct error others;
+
+    if (!feed_is_due(&gateway->feed, clock_steady_ms()))
+        return mark_anew(gateway, err);
+    if (read_feed(gateway, err))
+        return true;
+    if (err->code != ERR_DATABASE_TIMEOUT || !mark_anew(gateway, &others))
+        return false;
+    gateway->textfile.polls_failed++;
+    feed_note_late(&gateway->feed, err, clock_steady_ms(), &gateway->conf.log);
+    return true;
+}
+
+/* Returns whether a poll is due.  While the database is away, each finds out whether it is back. */
+static bool is_poll_due(const struct gateway *gateway)
+{
+    int64_t now_ms = clock_steady_ms();
+
+    return gateway->is_away || feed_is_due(&gateway->feed, now_ms) ||
+           now_ms >= gateway->feed.anew_from_ms;
+}
+
 /* Where all accounts are in one database.  Returns whether sessions are left to be judged soon. */
 static bool judge_feed(struct gateway *gateway)
 {
     bool is_left = false;
-    struct arena arena = {0};
-    struct gateway_changes changes;
-    struct text since = {0};
     struct error err;
-    bool ok;
 
     if (judge_is_shut(gateway))
         return false;
-    if (gateway->snapshot.len > 0)
-        since = buf_text(&gateway->snapshot);
-    ok = store_gateway_changes(gateway->pg, &arena, since, &changes, &err);
-    if (note_outcome(gateway, ok, &err)) {
+    if (is_poll_due(gateway)) {
+        if (!note_outcome(gateway, poll_database(gateway, &err), &err))
+            return false;
         gateway->polled_ms = clock_steady_ms();
-        mark_changed(gateway, &changes);
-        buf_clear(&gateway->snapshot);
-        buf_add(&gateway->snapshot, changes.snapshot.s, changes.snapshot.len);
-        if (gateway->snapshot.failed)
-            buf_clear(&gateway->snapshot);
-    } else {
-        /* There may be too many to be read in time, and the next poll would ask for those and more.
-         */
-        buf_clear(&gateway->snapshot);
     }
-    arena_free(&arena);
     /* Marks stay until a statement has judged them. */
-    if (ok) {
-        ok = marked_judge(gateway, NULL, &is_left, &err);
-        (void)note_outcome(gateway, ok, &err);
-        is_left = judge_edges(gateway) || is_left;
-    }
-    return is_left;
+    (void)note_outcome(gateway, marked_judge(gateway, NULL, &is_left, &err), &err);
+    return judge_edges(gateway) || is_left;
 }
 
 bool judge_changes(struct gateway *gateway)

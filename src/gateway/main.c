@@ -153,7 +153,7 @@ static void close_gateway(struct gateway *gateway)
     if (gateway->epoll >= 0)
         close(gateway->epoll);
     crypt_hasher_free(gateway->hasher);
-    buf_free(&gateway->snapshot);
+    buf_free(&gateway->feed.snapshot);
     follows_free(&gateway->follows);
     conf_free(&gateway->conf);
 }

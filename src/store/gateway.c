@@ -149,13 +149,19 @@ enum glance_column {
     COLUMN_GLANCE_OWNER_ID
 };
 
-/* $1 the snapshot of the call before, or NULL, $2 the most changes. */
+/* A lock on the record, which "VACUUM FULL" takes, keeps logins waiting: they ask after the poll. */
+#define CHANGES_LOCK_TIMEOUT "200ms"
+
+/* $1 the snapshot of the call before, or NULL, $2 the most changes, $3 how long it waits for a lock.
+ * The function needs a value of "waits", so that this limit counts for it. */
 static const struct pg_statement changes_statement = {
     .name = "gateway_changes",
     .types = PG_TEXT PG_BOOL PG_TEXT PG_TEXT PG_TEXT,
     .sql =
         "SELECT c.snapshot::text, c.complete, c.event, c.account_id, c.resource"
-        " FROM adit.changes($1::text::pg_snapshot) AS c"
+        " FROM (SELECT set_config('lock_timeout', $3::text, true) AS lock_timeout) AS waits"
+        " CROSS JOIN LATERAL adit.changes("
+          "CASE WHEN waits.lock_timeout IS NOT NULL THEN $1::text::pg_snapshot END) AS c"
         " ORDER BY c.id"
         " LIMIT $2::bigint",
 };
@@ -429,6 +435,7 @@ bool store_gateway_changes(struct pg *pg, struct arena *arena, struct text snaps
     *out = (struct gateway_changes){.n = 0};
     pg_add_text(&params, since);
     pg_add_int(&params, GATEWAY_CHANGES_MAX + 1);
+    pg_add_text(&params, text_of(CHANGES_LOCK_TIMEOUT));
     if (!pg_run(pg, &changes_statement, &params, &result, err))
         return false;
     out->complete = pg_bool(result, 0, COLUMN_COMPLETE) && session == pg_n_opened(pg);

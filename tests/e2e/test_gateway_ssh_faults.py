@@ -19,6 +19,9 @@ NEEDS_ROOT = True
 # machine.  sshd's own patience with a login is 120 s.
 REFUSED_S = 30
 
+# They take longer than the gateway waits before it tries the record of changes again.
+N_LOGINS = 20
+
 # CLOCK_REALTIME runs as far off as the file says, and all other clocks are right.
 SHIFT = r"""
 #include <fcntl.h>
@@ -125,6 +128,35 @@ class Database(Faults):
         self.stack.psql("SELECT pg_terminate_backend(%d)" % self.backends()[0])
         self.delete(path)
         self.assertTrue(have_ended([tunnel]))
+        self.until_login(key)
+        self.assertTrue(other.stands())
+
+    def has_logged(self, event):
+        """Has the next poll read the record of changes, and looks at the log."""
+        self.stack.psql("SELECT pg_current_xact_id()")
+        return event in self.gateway.log()
+
+    def test_record_locked(self):
+        """Somebody runs VACUUM FULL on the record of changes.  Logins succeed, and what loses its
+        credential ends."""
+        path, _, tunnel = self.opened()
+        _, key, other = self.opened()
+        n_away = self.gateway.log().count("cannot ask the database")
+        with self.transaction("LOCK TABLE adit.audit_event IN ACCESS EXCLUSIVE MODE") as commit:
+            until(lambda: self.has_logged("cannot read the record of changes"), "a late poll")
+            for _ in range(N_LOGINS):
+                self.assertFalse(self.has_logged("the record of changes is read again"))
+                self.standing(self.gateway.tunnel(key))[0].close()
+            self.stack.psql("SET session_replication_role = replica;"  # no event, which would wait
+                            " DELETE FROM adit.ssh_credential WHERE id = '%s'"
+                            % path.rpartition("/")[2])
+            self.assertTrue(have_ended([tunnel]))
+            self.assertEqual(self.gateway.status()["database"], "up")
+            commit()
+        until(lambda: self.has_logged("the record of changes is read again"), "a poll")
+        said = self.gateway.log()
+        self.assertEqual(said.count("cannot ask the database"), n_away)
+        self.assertEqual(said.count("cannot read the record of changes"), 1)
         self.until_login(key)
         self.assertTrue(other.stands())
 

@@ -9,10 +9,15 @@
 #include "gateway/fake_store.h"
 #include "gateway/judge.h"
 #include "gateway/marked.h"
+#include "gateway/monitor.h"
+#include "gateway/proc.h"
 #include "model/ssh_decision.h"
 
 struct fake_key fake_keys[N_KEYS];
 struct fake_database fake_database;
+
+static struct monitor monitors[8];
+static size_t n_monitors;
 
 static void take_time(void)
 {
@@ -44,7 +49,7 @@ static bool changes(struct arena *arena, struct text snapshot, struct gateway_ch
     fake_database.n_polls++;
     if (fake_database.feed_is_late)
         return is_late(err);
-    out->snapshot = text_of("snapshot");
+    out->snapshot = text_of(fake_database.snapshot);
     out->complete = fake_database.is_complete && snapshot.len > 0;
     out->items = arena_array(arena, 1, sizeof *out->items);
     ck_assert_ptr_nonnull(out->items);
@@ -152,7 +157,8 @@ void fake_keys_start(struct gateway *gateway)
         snprintf(key->credential_id, sizeof key->credential_id, "sshcr_%d", i);
         snprintf(key->digest, sizeof key->digest, "digest of %d", i);
     }
-    fake_database = (struct fake_database){.is_complete = true};
+    n_monitors = 0;
+    fake_database = (struct fake_database){.is_complete = true, .snapshot = "snapshot"};
     fake_store = (struct fake_store){.changes = changes, .glance = glance, .look_up = look_up};
     *gateway = (struct gateway){.conf.log.level = LOG_LEVEL_ERROR,
                                 .conf.gateway.account = none,
@@ -163,10 +169,37 @@ void fake_keys_start(struct gateway *gateway)
 
 void fake_keys_stop(struct gateway *gateway)
 {
+    for (size_t i = 0; i < n_monitors; i++)
+        monitor_stop(&monitors[i]);
     sessions_free(&gateway->sessions);
     heavy_keys_free(&gateway->heavy_keys);
-    buf_free(&gateway->snapshot);
+    buf_free(&gateway->feed.snapshot);
     edges_free(gateway->edges);
+}
+
+struct session *fake_keys_add_session(struct gateway *gateway, size_t i, bool ends)
+{
+    struct text id = text_of(fake_keys[i].credential_id), rule = text_of(fake_keys[i].rule);
+    struct proc proc = {.pid = 1};
+    struct session *session;
+    int fd = -1;
+
+    if (ends) {
+        struct monitor *monitor = &monitors[n_monitors++];
+
+        monitor_start(monitor, "sshd", false);
+        ck_assert(proc_read(monitor->pid, &proc));
+        fd = proc_open(monitor->pid, proc.started);
+        ck_assert_int_ge(fd, 0);
+    }
+    session = sessions_add(&gateway->sessions, proc.pid, proc.started, fd);
+    ck_assert_ptr_nonnull(session);
+    snprintf(session->account_id, sizeof session->account_id, "%s", fake_keys[i].account_id);
+    snprintf(session->fingerprint, sizeof session->fingerprint, "%s", fake_keys[i].fingerprint);
+    snprintf(session->digest, sizeof session->digest, "%s", fake_keys[i].digest);
+    ck_assert(session_set_lists(session, (struct text_list){&id, 1, true},
+                                (struct text_list){&rule, 1, true}));
+    return session;
 }
 
 void fake_key_exceed(struct fake_key *key, bool has_many)

@@ -42,6 +42,7 @@ struct fake_database {
     bool lock_is_held;  /* nor here, until it is asked for nobody's key */
     bool takes_a_turn;  /* each statement for keys does */
     int n_polls;
+    const char *snapshot;
     bool is_complete;
     struct fake_key *named; /* by the next poll */
     int n_glances;
@@ -52,7 +53,10 @@ extern struct fake_database fake_database;
 /* Gives each key a credential, and the gateway this database. */
 void fake_keys_start(struct gateway *gateway);
 
-/* Frees what the gateway has. */
+/* Adds a session of a key.  It has a process if it is to end; at most 8 have one. */
+struct session *fake_keys_add_session(struct gateway *gateway, size_t i, bool ends);
+
+/* Frees what the gateway has, and ends the processes. */
 void fake_keys_stop(struct gateway *gateway);
 
 /* Puts a key over a limit: that of credentials, or of rules. */

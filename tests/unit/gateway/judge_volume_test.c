@@ -13,54 +13,27 @@
 #include "gateway/judge.h"
 #include "gateway/loop.h"
 #include "gateway/marked.h"
-#include "gateway/monitor.h"
 #include "gateway/proc.h"
 #include "model/ssh_decision.h"
 #include "suites.h"
 
 static struct gateway gateway;
-static struct monitor monitors[8];
-static size_t n_monitors;
 
 /* ---- the gateway ---- */
 
 static void start(void)
 {
-    n_monitors = 0;
     fake_keys_start(&gateway);
 }
 
 static void stop(void)
 {
-    for (size_t i = 0; i < n_monitors; i++)
-        monitor_stop(&monitors[i]);
     fake_keys_stop(&gateway);
 }
 
-/* Adds a session of a key.  It has a process if it is to end. */
 static struct session *add_session(size_t i, bool ends)
 {
-    struct text id = text_of(fake_keys[i].credential_id), rule = text_of(fake_keys[i].rule);
-    struct proc proc = {.pid = 1};
-    struct session *session;
-    int fd = -1;
-
-    if (ends) {
-        struct monitor *monitor = &monitors[n_monitors++];
-
-        monitor_start(monitor, "sshd", false);
-        ck_assert(proc_read(monitor->pid, &proc));
-        fd = proc_open(monitor->pid, proc.started);
-        ck_assert_int_ge(fd, 0);
-    }
-    session = sessions_add(&gateway.sessions, proc.pid, proc.started, fd);
-    ck_assert_ptr_nonnull(session);
-    snprintf(session->account_id, sizeof session->account_id, "%s", fake_keys[i].account_id);
-    snprintf(session->fingerprint, sizeof session->fingerprint, "%s", fake_keys[i].fingerprint);
-    snprintf(session->digest, sizeof session->digest, "%s", fake_keys[i].digest);
-    ck_assert(session_set_lists(session, (struct text_list){&id, 1, true},
-                                (struct text_list){&rule, 1, true}));
-    return session;
+    return fake_keys_add_session(&gateway, i, ends);
 }
 
 /* One call after a pause. */
@@ -442,24 +415,6 @@ START_TEST(a_lock_ends_during_the_last_question)
 }
 END_TEST
 
-/* More changes than can be read in time would keep the feed from ever being read again. */
-START_TEST(a_late_feed_begins_anew)
-{
-    struct session *session = add_session(0, true);
-
-    fake_database.is_complete = true;
-    begin();
-    ck_assert_uint_gt(gateway.snapshot.len, 0);
-    fake_database.feed_is_late = true;
-    fake_keys[0].n = 0;
-    (void)judge();
-    ck_assert(gateway.is_away && !session->is_ending);
-    fake_database.feed_is_late = false;
-    judge_on(20);
-    ck_assert(session->is_ending);
-}
-END_TEST
-
 /* Logins that come together do not pay for a turn each. */
 START_TEST(events_do_not_wait_for_judging)
 {
@@ -550,7 +505,6 @@ Suite *gateway_judge_volume_suite(void)
     tcase_add_test(tcase, what_a_session_stands_on_is_late);
     tcase_add_test(tcase, the_database_is_late);
     tcase_add_test(tcase, a_lock_ends_during_the_last_question);
-    tcase_add_test(tcase, a_late_feed_begins_anew);
     tcase_add_test(tcase, events_do_not_wait_for_judging);
     tcase_add_test(tcase, sessions_of_a_key_differ);
     suite_add_tcase(suite, tcase);
