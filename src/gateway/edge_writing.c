@@ -14,6 +14,9 @@
 /* Changes within this time share a reload. */
 #define BATCH_MS 50
 
+/* A narrower rule of an edge is rare if there was none in this time. */
+#define EDGES_RARE_MS 60000
+
 /* Files of authorities that are looked at before logins get their turn. */
 #define LOOKS_MAX 1000
 
@@ -134,15 +137,27 @@ static bool note_debt(struct edges *edges)
     return edges->is_noted;
 }
 
+/* Whoever changes modules again and again keeps no revocation of another edge waiting. */
+static bool is_rare(const struct edge *edge, int64_t now_ms)
+{
+    return edge->is_narrowing &&
+           (edge->narrowed_ms == 0 || now_ms >= edge->narrowed_ms + EDGES_RARE_MS);
+}
+
 /* The files differ from now on, or a part of them does. */
 static void begin_change(struct edges *edges, struct edge *edge, int64_t now_ms)
 {
+    bool rare = is_rare(edge, now_ms);
+
     edge->changed = ++edges->version;
     if (edge->is_narrowing) {
         edge->narrowed = edges->version;
         edge->narrowed_ms = now_ms;
     }
-    edges_want_ways(edges, now_ms + BATCH_MS);
+    if (rare)
+        edges_want_ways_rare(edges, now_ms + BATCH_MS);
+    else
+        edges_want_ways(edges, now_ms + BATCH_MS);
 }
 
 /* Writes the rule into the files if they have another.  Returns false with errno.  After a failure

@@ -134,6 +134,12 @@ void edges_want_ways(struct edges *edges, int64_t at_ms)
     way_want(&edges->haproxy, edges->version, at_ms);
 }
 
+void edges_want_ways_rare(struct edges *edges, int64_t at_ms)
+{
+    way_want_rare(&edges->command, edges->version, at_ms);
+    way_want_rare(&edges->haproxy, edges->version, at_ms);
+}
+
 /* A reload that the last process owed is due for all edges. */
 static void take_over_debt(struct edges *edges)
 {

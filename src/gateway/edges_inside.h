@@ -35,7 +35,7 @@ struct edge {
     bool trusts_nobody;             /* the files ask for certificates that nobody has */
     uint64_t changed;
     uint64_t narrowed;
-    int64_t narrowed_ms; /* when `narrowed` was set by a change (steady clock) */
+    int64_t narrowed_ms; /* when `narrowed` was set by a change (steady clock); 0: never */
     int64_t written_ms;  /* when the log last told of the files (steady clock); 0: never */
 };
 
@@ -78,6 +78,9 @@ size_t edges_count_words(const char *text);
 
 /* The servers have to obey the newest version. */
 void edges_want_ways(struct edges *edges, int64_t at_ms);
+
+/* The same for a rare change: see way_want_rare(). */
+void edges_want_ways_rare(struct edges *edges, int64_t at_ms);
 
 /* Logs what of an authority is left out.  The stamp is its file's; NULL: it can have none. */
 void edges_log_left_out(const struct edges *edges, struct edge *edge, struct text authority,

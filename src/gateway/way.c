@@ -25,11 +25,22 @@ void way_want_soon(struct way *way, uint64_t version, int64_t at_ms)
     job_want(&way->job, at_ms);
 }
 
-void way_want(struct way *way, uint64_t version, int64_t at_ms)
+static void want_after(struct way *way, uint64_t version, int64_t at_ms, int64_t rest_to_ms)
 {
     if (way->wanted <= way->begun)
         way->changed_ms = at_ms;
-    way_want_soon(way, version, at_ms > way->rest_to_ms ? at_ms : way->rest_to_ms);
+    way_want_soon(way, version, at_ms > rest_to_ms ? at_ms : rest_to_ms);
+}
+
+void way_want(struct way *way, uint64_t version, int64_t at_ms)
+{
+    want_after(way, version, at_ms, way->rest_to_ms);
+}
+
+void way_want_rare(struct way *way, uint64_t version, int64_t at_ms)
+{
+    way->rare = version;
+    want_after(way, version, at_ms, way->rare_rest_to_ms);
 }
 
 bool way_owes(const struct way *way)
@@ -47,16 +58,26 @@ static int64_t rest_after(int heat)
 /* What was wanted while the child ran has to wait, too. */
 static void begin_rest(struct way *way, int64_t now_ms)
 {
-    int64_t n_quiet = (now_ms - way->cooled_ms) / WAY_QUIET_MS;
+    int64_t rest_to_ms, n_quiet = (now_ms - way->cooled_ms) / WAY_QUIET_MS;
 
     way->cooled_ms = n_quiet < way->heat ? way->cooled_ms + n_quiet * WAY_QUIET_MS : now_ms;
     way->heat = n_quiet < way->heat ? way->heat - (int)n_quiet : 0;
     if (way->heat < HOTTEST)
         way->heat++;
     way->rest_to_ms = now_ms + rest_after(way->heat);
+    way->rare_rest_to_ms = clock_earlier(way->rest_to_ms, now_ms + WAY_RARE_REST_MS);
     way->is_rest_told = false;
-    if (way->job.due_ms < way->rest_to_ms)
-        way->job.due_ms = way->rest_to_ms;
+    rest_to_ms = way->rare > way->begun ? way->rare_rest_to_ms : way->rest_to_ms;
+    if (way->job.due_ms < rest_to_ms)
+        way->job.due_ms = rest_to_ms;
+}
+
+static bool waits_for_rest(const struct way *way, int64_t now_ms)
+{
+    int64_t due_ms = way->job.due_ms;
+
+    return way_owes(way) && now_ms < due_ms &&
+           (due_ms == way->rest_to_ms || due_ms == way->rare_rest_to_ms);
 }
 
 /* Tells once of each rest that keeps a change waiting. */
@@ -66,11 +87,11 @@ static void tell_rest(struct way *way, int64_t now_ms, const struct log *log)
     char cause[64];
     const struct log_pair pairs[] = {{"job", way->job.name}, {"cause", cause}, {NULL, NULL}};
 
-    if (way->is_rest_told || !way_owes(way) || now_ms >= way->rest_to_ms)
+    if (way->is_rest_told || !waits_for_rest(way, now_ms))
         return;
     way->is_rest_told = true;
     snprintf(cause, sizeof cause, "the next one begins in %lld ms",
-             (long long)(way->rest_to_ms - now_ms));
+             (long long)(way->job.due_ms - now_ms));
     log_often(log, LOG_LEVEL_WARNING, "modules change too often: reloads wait", &source, pairs);
 }
 

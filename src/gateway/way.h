@@ -20,26 +20,35 @@
 #define WAY_QUIET_MS 60000
 #define WAY_LONGEST_REST_MS 60000
 
+/* A rare change waits no longer than this after the last reload. */
+#define WAY_RARE_REST_MS 10000
+
 /* Zero it, set job's name, run and context, and used; then call way_init(). */
 struct way {
     struct job job;
     bool used;
     uint64_t wanted; /* the servers have to obey this version */
+    uint64_t rare;   /* the last of these that is a rare change */
     uint64_t begun;  /* the version when the child that runs began */
     uint64_t done;   /* the servers obey this version */
 
     int64_t changed_ms; /* when the first change since that child was wanted (steady clock) */
 
-    int heat;           /* reloads that no time of quiet has made up for */
-    int64_t cooled_ms;  /* until when quiet is counted (steady clock) */
-    int64_t rest_to_ms; /* no change is taken over before */
-    bool is_rest_told;  /* the log has it */
+    int heat;                /* reloads that no time of quiet has made up for */
+    int64_t cooled_ms;       /* until when quiet is counted (steady clock) */
+    int64_t rest_to_ms;      /* no change is taken over before, */
+    int64_t rare_rest_to_ms; /* but for a rare one, with all others */
+    bool is_rest_told;       /* the log has it */
 };
 
 void way_init(struct way *way, int limit_ms);
 
 /* The servers have to obey this version.  The job begins at that time, or after the rest. */
 void way_want(struct way *way, uint64_t version, int64_t at_ms);
+
+/* The same for a change of which the writers of modules can bring about few: it does not wait for
+ * the rest that many others have earned. */
+void way_want_rare(struct way *way, uint64_t version, int64_t at_ms);
 
 /* The same without a rest: not for what the writers of modules can bring about. */
 void way_want_soon(struct way *way, uint64_t version, int64_t at_ms);

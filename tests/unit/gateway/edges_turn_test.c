@@ -165,6 +165,56 @@ START_TEST(a_reload_while_edges_are_due)
 }
 END_TEST
 
+/* Writes what is due, and lets the reload end that is due then.  Returns whether there was one. */
+static bool reload_due(void)
+{
+    uint64_t begun = edges->command.begun;
+
+    while (edges_any_due(edges))
+        edges_tick(edges, now_ms);
+    now_ms += 100; /* longer than the batch */
+    do
+        edges_tick(edges, now_ms);
+    while (edges->command.job.pid > 0);
+    return edges->command.begun > begun;
+}
+
+/* Enables the modules of some edges, without authorities, and the others have none. */
+static void enable(bool first, bool second)
+{
+    const struct gateway_edge modules[] = {{.edge_id = edges_ids(edges).items[0], .enabled = true},
+                                           {.edge_id = edges_ids(edges).items[1], .enabled = true}};
+    const struct gateway_edges stored = {.items =
+                                             (struct gateway_edge *)(first ? modules : modules + 1),
+                                         .n = (size_t)first + (size_t)second};
+
+    ck_assert(edges_put(edges, edges_ids(edges), &stored));
+}
+
+/* Its edge alone pays for that: another one's visitors are refused at once, for the first time in a
+ * minute. */
+START_TEST(who_changes_one_module_again_and_again)
+{
+    bool has_reloaded = false;
+
+    for (int i = 0; i < 600 || !has_reloaded; i++, now_ms += 900) {
+        enable(i % 2 == 0, false);
+        has_reloaded = reload_due();
+    }
+    for (int i = 0; i < 11; i++, now_ms += 900) {
+        enable(i % 2 == 0, false);
+        ck_assert(!reload_due());
+    }
+    enable(true, true);
+    ck_assert(reload_due());
+    enable(true, false);
+    ck_assert(!reload_due());
+    now_ms += WAY_RARE_REST_MS;
+    enable(true, true);
+    ck_assert(!reload_due());
+}
+END_TEST
+
 /* Modules that are still to be read share it, too. */
 START_TEST(a_reload_while_modules_are_stale)
 {
@@ -284,6 +334,7 @@ Suite *gateway_edges_turn_suite(void)
     tcase_add_test(tcase, a_module_that_changes_while_it_is_read);
     tcase_add_test(tcase, a_module_that_changes_again_and_again);
     tcase_add_test(tcase, a_reload_while_edges_are_due);
+    tcase_add_test(tcase, who_changes_one_module_again_and_again);
     tcase_add_test(tcase, a_reload_while_modules_are_stale);
     tcase_add_test(tcase, some_authorities_are_looked_at);
     tcase_add_test(tcase, authorities_in_another_order);

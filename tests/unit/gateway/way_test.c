@@ -100,6 +100,72 @@ START_TEST(nothing_waits_after_some_quiet)
 }
 END_TEST
 
+/* It does not wait for the rest that others have earned, and takes their changes along. */
+START_TEST(a_rare_change)
+{
+    struct way way;
+    uint64_t version = 0;
+    int64_t longest_ms;
+
+    open_way(&way);
+    (void)change_for(&way, 600000, &version, &longest_ms);
+    while (!run_due(&way, version))
+        now_ms += 100;
+    now_ms += WAY_RARE_REST_MS;
+    way_want(&way, ++version, now_ms);
+    ck_assert(!run_due(&way, version));
+    way_want_rare(&way, ++version, now_ms);
+    ck_assert(run_due(&way, version));
+    ck_assert(!way_owes(&way));
+    job_free(&way.job);
+}
+END_TEST
+
+/* Changes of many edges are rare one by one. */
+START_TEST(rare_changes_without_end)
+{
+    struct way way;
+    uint64_t version = 0;
+    int64_t longest_ms;
+    int n = 0;
+
+    open_way(&way);
+    (void)change_for(&way, 600000, &version, &longest_ms);
+    for (int i = 0; i < 600; i++) {
+        way_want_rare(&way, ++version, now_ms);
+        n += run_due(&way, version);
+        now_ms += 100;
+    }
+    ck_assert_int_ge(n, 5);
+    ck_assert_int_le(n, 7);
+    job_free(&way.job);
+}
+END_TEST
+
+/* One that comes while the child runs rests as long as any rare one, and what is not rare longer.
+ */
+START_TEST(changes_while_the_child_runs)
+{
+    struct way way;
+    uint64_t version = 0;
+    int64_t longest_ms;
+
+    open_way(&way);
+    (void)change_for(&way, 600000, &version, &longest_ms);
+    way_want_soon(&way, ++version, now_ms);
+    (void)way_tick(&way, version, now_ms, &quiet);
+    ck_assert_int_gt(way.job.pid, 0);
+    way_want(&way, ++version, now_ms);
+    if (_i == 1)
+        way_want_rare(&way, ++version, now_ms);
+    ck_assert(run_due(&way, version));
+    ck_assert(way_owes(&way));
+    now_ms += WAY_RARE_REST_MS;
+    ck_assert_int_eq(run_due(&way, version), _i == 1);
+    job_free(&way.job);
+}
+END_TEST
+
 /* As for a new process of HAProxy, which changes of modules do not bring about. */
 START_TEST(what_has_to_be_soon)
 {
@@ -126,6 +192,9 @@ Suite *gateway_way_suite(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, changes_without_end);
     tcase_add_test(tcase, nothing_waits_after_some_quiet);
+    tcase_add_test(tcase, a_rare_change);
+    tcase_add_test(tcase, rare_changes_without_end);
+    tcase_add_loop_test(tcase, changes_while_the_child_runs, 0, 2);
     tcase_add_test(tcase, what_has_to_be_soon);
     suite_add_tcase(suite, tcase);
     return suite;
