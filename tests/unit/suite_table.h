@@ -155,6 +155,7 @@ SUITE(answers_suite)
 SUITE(decisions_suite)
 SUITE(dispatch_suite)
 SUITE(page_suite)
+SUITE(route_table_suite)
 SUITE(routes_suite)
 
 /* whole */
