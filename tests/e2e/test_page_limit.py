@@ -1,7 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""doc/operate/limit.md, the chapter about the disk.  machine_hosts follows the others."""
-from adit import samples
-from adit.case import Case
+"""doc/operate/limit.md, the chapters about the disk and about HAProxy's limits.  machine_hosts follows
+the others."""
+import contextlib
+import http.client
+import http.server
+import re
+import shutil
+import socket
+import threading
+import time
+
+from adit import programs, recipe, samples, stack
+from adit.case import Case, until
 from adit.page import Page
 
 
@@ -35,3 +45,124 @@ class Disk(Case):
 
     def events(self, condition):
         return self.stack.psql("SELECT count(*) FROM adit.audit_event WHERE " + condition)
+
+
+class Application(http.server.ThreadingHTTPServer):
+    """It answers each request with 200."""
+    daemon_threads = True
+
+    def handle_error(self, *_):
+        """A balancer that ends a connection is no error."""
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+class Balancer(Case):
+    """The limits of HAProxy, in the frontend of drain.md, as they are."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        application = Application(("127.0.0.1", 0), Handler)
+        threading.Thread(target=application.serve_forever, args=(0.05,), daemon=True).start()
+        cls.addClassCleanup(application.server_close)
+        cls.addClassCleanup(application.shutdown)
+        cls.port = stack.free_port()
+        path = cls.folder() + "/haproxy.cfg"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(cls.configuration(application.server_address[1]))
+        cls.program = programs.Program(cls.stack, lambda _: ["haproxy", "-f", path], "balancer",
+                                       dict(programs.ENV, PATH="/usr/sbin:/usr/bin:/bin"))
+        cls.addClassCleanup(cls.program.stop)
+        until(cls.listens, "HAProxy")
+
+    @classmethod
+    def folder(cls):
+        made = stack.make_folder()
+        cls.addClassCleanup(shutil.rmtree, made, ignore_errors=True)
+        return made
+
+    @classmethod
+    def configuration(cls, application):
+        """What the two pages make of /etc/haproxy/haproxy.cfg."""
+        whole = re.search(r"(?ms)^cat >/etc/haproxy/haproxy.cfg <<'END'\n(.*?)^END$",
+                          "".join(dict(recipe.chapters("drain.md"))["HAProxy"])).group(1)
+        inside, behind = re.findall(r"(?ms)<<'END'\n(.*?)^END$",
+                                    "".join(dict(recipe.chapters("limit.md"))["HAProxy"]))
+        whole = whole.replace("    default_backend adit\n", "    default_backend adit\n" + inside) + behind
+        for old, new in (("    user haproxy\n    group haproxy\n", ""), ("    log /dev/log local0\n", ""),
+                         ("127.0.0.1:881", "127.0.0.1:%d" % cls.port),
+                         ("    server host-b host-b:880 check\n", ""),
+                         ("host-a:880 check", "127.0.0.1:%d" % application)):
+            assert old in whole, old
+            whole = whole.replace(old, new)
+        return whole
+
+    @classmethod
+    def listens(cls):
+        try:
+            socket.create_connection(("127.0.0.1", cls.port)).close()
+        except OSError:
+            return False
+        return True
+
+    def send(self, source, n, key):
+        """The statuses of n requests of an address."""
+        statuses = []
+        with contextlib.closing(http.client.HTTPConnection(
+                "127.0.0.1", self.port, timeout=30, source_address=(source, 0))) as connection:
+            for _ in range(n):
+                connection.request("GET", "/ssh_credentials",
+                                   headers={"Authorization": "Bearer " + key})
+                answer = connection.getresponse()
+                answer.read()
+                statuses.append(answer.status)
+        return statuses
+
+    def test_one_key_in_a_loop(self):
+        """Its requests are refused.  Those of other keys of its address are not."""
+        key = samples.well_formed_key()
+
+        def is_over():
+            """More requests in a second than the limit of the address."""
+            began = time.monotonic()
+            statuses = self.send("127.0.0.5", 300, key)
+            return 429 in statuses and time.monotonic() - began < 0.9
+        until(is_over, "300 requests in a second", 120)
+        self.assertEqual(self.send("127.0.0.5", 1, samples.well_formed_key()), [200])
+
+    def test_one_address(self):
+        """Keys that are made up, one for each request, meet the limit of the address."""
+        def statuses():
+            return [self.send("127.0.0.6", 1, samples.well_formed_key())[0] for _ in range(1000)]
+        until(lambda: 429 in statuses(), "429 for an address", 120)
+        self.assertEqual(self.send("127.0.0.7", 1, samples.well_formed_key()), [200])
+
+    def is_answered(self, source):
+        try:
+            return self.send(source, 1, samples.well_formed_key()) == [200]
+        except (http.client.HTTPException, OSError):
+            return False
+
+    def test_connections(self):
+        """An address has 200 connections, and gets no more of them.  Others do."""
+        with contextlib.ExitStack() as held:
+            def is_refused():
+                # The request before may have had the place of one of these.
+                for _ in range(220):
+                    held.enter_context(socket.create_connection(
+                        ("127.0.0.1", self.port), source_address=("127.0.0.8", 0)))
+                return not self.is_answered("127.0.0.8")
+            until(is_refused, "refusals")
+            self.assertTrue(self.is_answered("127.0.0.9"))
+        until(lambda: self.is_answered("127.0.0.8"), "an answer after the connections have ended")
