@@ -6,7 +6,7 @@ import json
 import re
 import socket
 
-from adit import fronts, samples
+from adit import fronts, samples, slow
 from adit.case import until
 from adit.front_case import FrontCase
 
@@ -33,6 +33,12 @@ class LowLimit(fronts.Nginx):
 class FewWrites(LowLimit):
     LOW = (("zone=adit_writes_of_key:10m rate=20r/s", "zone=adit_writes_of_key:10m rate=1r/m"),
            ("zone=adit_writes_of_key burst=2000", "zone=adit_writes_of_key burst=20"))
+
+
+class FewWithoutKey(LowLimit):
+    LOW = (("zone=adit_requests_without_key:10m rate=100r/s",
+            "zone=adit_requests_without_key:10m rate=1r/m"),
+           ("zone=adit_requests_without_key burst=500", "zone=adit_requests_without_key burst=20"))
 
 
 class Limits(FrontCase):
@@ -162,3 +168,45 @@ class Limits(FrontCase):
         self.assertNotIn("limit_", text)
         self.assertTrue(self.stack.ctl("web-server", "nginx-upstream").split("\n", 1)[1].startswith(
             text.split("\n", 1)[1].rstrip("\n")))
+
+    def test_06_without_a_key(self):
+        """Requests without a key leave those with a key of the same address their limit."""
+        server = FewWithoutKey(self.stack)
+        self.addCleanup(server.stop)
+        server.has_limits = True
+        front = server.add("nginx", "")
+        server.start()
+        key = self.home.admin.issue()
+        self.check_error(self.use_up(front, NOWHERE), 429, 9053)
+        self.assertEqual(set(self.send(front, NOWHERE, 100, key)), {404})
+        self.assertEqual(set(self.send(front, NOWHERE, 5, key + "x")), {429})
+        self.assertEqual(set(self.send(front, "/readyz", 5)), {200})
+
+    def test_07_slow_clients(self):
+        """An address that sends slowly, on more connections than nginx has, leaves others room."""
+        server = fronts.Nginx(self.stack)
+        self.addCleanup(server.stop)
+        server.has_limits = True
+        front = server.add("nginx", "")
+        server.start()
+        for name, begin in ("headers", slow.HEADER + b"X-Slow: "), ("bodies", slow.BODY):
+            with self.subTest(name), slow.Crowd(front.port, 2000, begin):
+                until(lambda: self.are_answered(front), "answers", 30)
+
+    def are_answered(self, front):
+        """Whether clients of another address are served, each on a connection of its own."""
+        try:
+            return all(self.ask(front, "/readyz")[0] == 200 for _ in range(20))
+        except (OSError, http.client.HTTPException):
+            return False
+
+    def test_08_the_log(self):
+        """Refused requests leave no line in the log of errors, which would fill the disk."""
+        server = fronts.Nginx(self.stack)
+        self.addCleanup(server.stop)
+        server.has_limits = True
+        front = server.add("nginx", "")
+        server.start()
+        self.use_up(front, NOWHERE, self.home.admin.issue())
+        with open(server.folder + "/log", encoding="utf-8") as file:
+            self.assertEqual(file.read().count("limiting"), 0)
