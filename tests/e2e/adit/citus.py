@@ -115,6 +115,7 @@ LEFT_OUT = {
     "test_gate_doctor": _GATE,
     "test_gate_limits": _GATE,
     "test_gate_nginx": _GATE,
+    "test_slow_visitors": _GATE,
     "test_page_history": _PAGE,
     "test_page_find": _PAGE,
     "test_page_off_board": _PAGE,
