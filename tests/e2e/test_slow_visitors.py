@@ -47,6 +47,12 @@ class Edges(Case):
             with self.subTest(server), slow.Crowd(self.edges.ports[server], CROWD, half, b""):
                 until(lambda server=server: self.are_served(server), server, SOON_S)
 
+    def test_half_a_client_hello_to_apache(self):
+        """Apache counts no connections.  It ends them after a time, of its own for handshakes."""
+        half = slow.client_hello(EDGE + ".test")
+        with slow.Crowd(self.edges.ports["Apache"], 1, half, b"") as crowd:
+            until(lambda: not crowd.connections, "the end of the connection", SOON_S)
+
 
 class Route(GateCase):
     front = "nginx"

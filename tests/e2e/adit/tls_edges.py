@@ -418,7 +418,8 @@ class TlsEdges:
                  "DefaultRuntimeDir " + self.path("apache"), "ErrorLog /dev/stderr",
                  "Mutex posixsem", "Listen 127.0.0.1:%d" % self.ports["Apache"]]
         lines += ["LoadModule %s_module %s/mod_%s.so" % (name, MODULES, name) for name in (
-            "mpm_event", "authz_core", "headers", "http2", "ssl", "proxy", "proxy_http")]
+            "mpm_event", "authz_core", "headers", "http2", "ssl", "proxy", "proxy_http",
+            "reqtimeout")]
         lines.append(self.for_all_sites("Apache"))
         if os.getuid() == 0:
             lines += ["User nobody", "Group nogroup"]
