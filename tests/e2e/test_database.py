@@ -412,7 +412,7 @@ class Constraints(Case):
             ("2^32 elsewhere", {"inactivity_timeout": "4294967296"}, "oauth_module_uint32"),
             ("less than 0", {"auth_check_interval": "-1"}, "oauth_module_uint32"),
             ("provider 0", {"provider": "0"}, "oauth_module_provider"),
-            ("provider 9", {"provider": "9"}, "oauth_module_provider"),
+            ("provider 33", {"provider": "33"}, "oauth_module_provider"),
             ("an id without a secret", {"provider": "1", "client_id": "'c'"},
              "oauth_module_client"),
             ("a secret without an id", {**client, "client_id": "NULL"}, "oauth_module_client"),
