@@ -160,7 +160,8 @@ void document_write_oauth(struct buf *out, const struct document_oauth *oauth,
                           const struct oauth_names *names);
 void document_write_mutual_tls(struct buf *out, const struct document_mutual_tls *module);
 
-/* Appends the members of a credential alone, into an object that the caller has opened. */
-void document_put_credential(struct buf *out, const struct document_credential *credential);
+/* Appends the members of a credential that its columns are named after, without id and created_at,
+ * into an object that the caller has opened. */
+void document_put_credential(struct buf *out, const struct ssh_credential_input *input);
 
 #endif

@@ -43,12 +43,8 @@ void document_write_principal(struct buf *out, const struct document_principal *
     json_close(out, '}');
 }
 
-void document_put_credential(struct buf *out, const struct document_credential *credential)
+void document_put_credential(struct buf *out, const struct ssh_credential_input *input)
 {
-    const struct ssh_credential_input *input = &credential->input;
-
-    json_put_member(out, "id", input->id);
-    json_put_member(out, "created_at", credential->created_at);
     json_put_member(out, "owner_id", input->owner_id);
     json_put_member(out, "description", input->description);
     json_put_member(out, "metadata", input->metadata);
@@ -60,7 +56,9 @@ void document_put_credential(struct buf *out, const struct document_credential *
 void document_write_credential(struct buf *out, const struct document_credential *credential)
 {
     json_open(out, '{');
-    document_put_credential(out, credential);
+    json_put_member(out, "id", credential->input.id);
+    json_put_member(out, "created_at", credential->created_at);
+    document_put_credential(out, &credential->input);
     json_close(out, '}');
 }
 

@@ -156,12 +156,7 @@ static void put_credential_columns(struct buf *out, const struct document_creden
 {
     const struct ssh_credential_input *input = &credential->input;
 
-    json_put_member(out, "owner_id", input->owner_id);
-    json_put_member(out, "description", input->description);
-    json_put_member(out, "metadata", input->metadata);
-    json_put_name(out, "acl");
-    json_put_texts(out, input->acl);
-    json_put_member(out, "public_key", input->public_key);
+    document_put_credential(out, input);
     if (is_update)
         return;
     json_put_member(out, "key_type", text_of(input->parsed_key.type));
