@@ -37,6 +37,7 @@ class Subject(http.server.ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.n_asked = 0
+        self.counting = threading.Lock()
         self.headers = []
         # What /upload/NAME has received, and how many events of /events/NAME may be sent.
         self.received = {}
@@ -53,7 +54,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_any(self):
-        self.server.n_asked += 1
+        with self.server.counting:
+            self.server.n_asked += 1
         self.raw_path = self.requestline.split(" ")[1]
         name, _, argument = self.path.partition("?")[0].lstrip("/").partition("/")
         serve = getattr(self, "serve_" + name, None)

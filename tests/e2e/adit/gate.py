@@ -51,7 +51,8 @@ class Application(http.server.ThreadingHTTPServer):
                 self.rfile.read(length)
                 body = json.dumps({"method": self.command, "path": self.path,
                                    "headers": self.headers.items()}).encode()
-                self.server.n_requests += 1
+                with self.server.counting:
+                    self.server.n_requests += 1
                 wanted = re.match("/status/([0-9]+)", self.path)
                 self.send_response(int(wanted.group(1)) if wanted else 200)
                 self.send_header("Content-Type", "application/json")
@@ -63,7 +64,8 @@ class Application(http.server.ThreadingHTTPServer):
                     self.wfile.write(body)
 
             def talk(self):
-                self.server.n_requests += 1
+                with self.server.counting:
+                    self.server.n_requests += 1
                 key = self.headers["Sec-WebSocket-Key"] + WEBSOCKET_GUID
                 self.send_response(101)
                 self.send_header("Upgrade", "websocket")
@@ -94,6 +96,7 @@ class Application(http.server.ThreadingHTTPServer):
                 pass
         super().__init__(("127.0.0.1", 0), Handler)
         self.n_requests = 0
+        self.counting = threading.Lock()
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
     def handle_error(self, *_):

@@ -49,7 +49,8 @@ class Application(http.server.ThreadingHTTPServer):
             disable_nagle_algorithm = True
 
             def do_GET(self):
-                self.server.n_asked += 1
+                with self.server.counting:
+                    self.server.n_asked += 1
                 self.server.headers.append(self.headers)
                 if self.path == "/endless":
                     self.do_endless()
@@ -74,6 +75,7 @@ class Application(http.server.ThreadingHTTPServer):
                 pass
         super().__init__(("127.0.0.1", 0), Handler)
         self.n_asked = 0
+        self.counting = threading.Lock()
         self.headers = []
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
