@@ -106,12 +106,16 @@ static bool put_question(int fd, const char *account_id)
     return ok;
 }
 
-/* Returns the status of an answer's first record, or 0. */
+/* Returns the status of an answer's first record, or 0.  adit-gate answers no JSON: that is the
+ * responder's. */
 static int status_of(const struct buf *answer)
 {
+    static const char json[] = "application/json";
     struct text text = buf_text(answer);
     uint64_t status;
 
+    if (answer->len > 0 && memmem(answer->data, answer->len, json, strlen(json)))
+        return 0;
     if (text.len < SERVE_RECORD_HEADER_SIZE + strlen(STATUS) + STATUS_DIGITS ||
         text.s[1] != SERVE_RECORD_STDOUT)
         return 0;

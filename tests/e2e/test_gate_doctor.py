@@ -194,6 +194,11 @@ class GateDoctor(Case):
         self.assert_only_trouble("gate", "the answer is not one of adit-gate; to start",
                                  "--socket", self.served(b"HTTP/1.1 400 Bad Request\r\n\r\n"))
 
+    def test_the_responder_answers(self):
+        text = b"Status: 401 Unauthorized\r\nContent-Type: application/json\r\n\r\n{}"
+        self.assert_only_trouble("gate", "the answer is not one of adit-gate; to start", "--socket",
+                                 self.served(b"\1\6\0\1\0" + bytes([len(text)]) + b"\0\0" + text))
+
     def test_cut_answer(self):
         self.assert_only_trouble("gate", "the answer is not one of adit-gate; to start",
                                  "--socket", self.served(b"\1\6\0\1\0\4\0\0Stat"))
