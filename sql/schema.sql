@@ -613,7 +613,7 @@ COMMENT ON FUNCTION adit.is_rekeying(jsonb, jsonb) IS
 -- address>", and aditctl sets adit.operator.  A caller's change has no operator: a pooler may have
 -- left another session's setting.  The functions run as the owner of the tables, so no other role
 -- needs the right to write events.  PostgreSQL commits notifying transactions one after the other.
-CREATE FUNCTION adit.make_recorder(kind text, secrets text[] DEFAULT '{}') RETURNS void
+CREATE FUNCTION adit.make_recorder(kind text, secrets text[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $make$
 DECLARE
     columns CONSTANT text[] := ARRAY(
@@ -749,12 +749,12 @@ COMMENT ON FUNCTION adit.record_truncation() IS
     'Writes an audit event for each row that TRUNCATE deletes.';
 REVOKE ALL ON FUNCTION adit.record_truncation() FROM PUBLIC;
 
-SELECT adit.make_recorder('account');
-SELECT adit.make_recorder('principal');
+SELECT adit.make_recorder('account', '{}');
+SELECT adit.make_recorder('principal', '{}');
 SELECT adit.make_recorder('api_key', '{digest,disabled_digest}');
-SELECT adit.make_recorder('ssh_credential');
+SELECT adit.make_recorder('ssh_credential', '{}');
 SELECT adit.make_recorder('oauth_module', '{client_secret_sealed,incarnation}');
-SELECT adit.make_recorder('mutual_tls_module');
+SELECT adit.make_recorder('mutual_tls_module', '{}');
 
 -- ---- what a change does besides ----
 
@@ -912,7 +912,8 @@ CREATE TRIGGER follow_holder AFTER UPDATE ON adit.principal
 
 -- ---- rows as they were, and as a document wants them ----
 
--- Whatever the columns of the table are: "aditctl restore" and "aditctl apply" name none.  A row is
+-- Whatever the columns of the table are, if none is generated: "aditctl restore" and "aditctl apply" name
+-- none.  A row is
 -- {"present": ..., "wanted": ...} with columns as members, the table's key in both: without "present" it is
 -- made, without "wanted" it is deleted.  What "wanted" leaves out stays, or has its default.  A row that is
 -- not as "present" says, as far as that goes, is left alone.

@@ -11,20 +11,6 @@
 
 SET client_min_messages = warning;
 
--- An earlier version returned other columns, and OR REPLACE cannot change them.
-DO $$
-DECLARE
-    earlier regprocedure;
-BEGIN
-    FOR earlier IN
-        SELECT p.oid FROM pg_catalog.pg_proc AS p
-        WHERE p.pronamespace = 'adit'::regnamespace AND 'r_is_gateway' = ANY (p.proargnames)
-    LOOP
-        EXECUTE 'DROP FUNCTION ' || earlier;
-    END LOOP;
-END
-$$;
-
 -- Every function of this file names what it looks for, so that rights to columns are enough.
 CREATE OR REPLACE FUNCTION adit.note_caller(
     p_account text, p_digest bytea, p_request text,
@@ -57,10 +43,6 @@ COMMENT ON FUNCTION adit.meets(bigint, bigint[], bigint[]) IS
     'Whether a revision meets If-Match and If-None-Match; -1 in them is any.';
 
 -- ---- SSH credentials ----
-
--- An earlier version returned other columns, and OR REPLACE cannot change them.
-DROP FUNCTION IF EXISTS adit.create_ssh_credential(text, bytea, text, text, text, text, text, text, text,
-    text, text[], double precision, text, bytea, text);
 
 -- With an Idempotency-Key (p_key), an earlier answer to it is returned instead.
 CREATE OR REPLACE FUNCTION adit.create_ssh_credential(

@@ -118,7 +118,7 @@ class AppendOnly(PromiseCase):
                  " LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
                  "DROP FUNCTION adit.record_account_created() CASCADE",
                  "DROP FUNCTION adit.record_ssh_credential_created() CASCADE",
-                 "SELECT adit.make_recorder('ssh_credential')",
+                 "SELECT adit.make_recorder('ssh_credential', '{}')",
                  "SET session_replication_role = replica", "SET ROLE postgres"]
         for trigger in "record_change", "record_update", "record_deletion", "record_truncation":
             tries += ["ALTER TABLE adit.%s DISABLE TRIGGER %s" % (table, trigger)

@@ -14,7 +14,7 @@ NAME = "%d_newer.sql" % VERSION
 NEWER_SQL = """
 ALTER TABLE adit.ssh_credential ADD COLUMN note text NOT NULL DEFAULT 'none';
 COMMENT ON COLUMN adit.ssh_credential.note IS 'Made up; it holds ; and $$.';
-SELECT adit.make_recorder('ssh_credential');
+SELECT adit.make_recorder('ssh_credential', '{}');
 UPDATE adit.ssh_credential SET note = id WHERE description <> '';
 ALTER TABLE adit.ssh_credential
     ADD CONSTRAINT ssh_credential_note_length CHECK (octet_length(note) <= 255);
