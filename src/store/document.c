@@ -267,16 +267,19 @@ static void read_credential_row(struct columns *columns, struct document_credent
              take_text(columns).s);
 }
 
-static void read_oauth_row(struct columns *columns, struct document_row *row)
+/* Returns false with *err for a module that would lose its provider in a document. */
+static bool read_oauth_row(struct columns *columns, struct document_row *row, struct error *err)
 {
     struct document_oauth *oauth = &row->entry.of.oauth;
     struct oauth_module *module = &oauth->module;
     struct oauth_provider *config = &module->config;
+    uint32_t position;
 
     *oauth = (struct document_oauth){.edge_id = take_text(columns)};
     oauth->id = take_text(columns);
     module->enabled = take_bool(columns);
-    module->provider = identity_provider_stored(take_uint32(columns));
+    position = take_uint32(columns);
+    module->provider = identity_provider_stored(position);
     config->client_id = take_text(columns);
     row->key_id = take_text(columns);
     row->sealed = pg_bytes(columns->result, columns->row, columns->next++, &row->sealed_len);
@@ -290,6 +293,11 @@ static void read_oauth_row(struct columns *columns, struct document_row *row)
     module->inactivity_timeout = take_uint32(columns);
     module->maximum_duration = take_uint32(columns);
     module->auth_check_interval = take_uint32(columns);
+    return module->provider > 0 || position == 0 ||
+           error_cause(err, ERR_INTERNAL,
+                       "edge %.*s, route %.*s: the module has a provider that only a later version "
+                       "of Adit knows; use that version",
+                       (int)oauth->edge_id.len, oauth->edge_id.s, (int)oauth->id.len, oauth->id.s);
 }
 
 bool document_row_read(const struct pg_result *result, enum document_kind kind, int row,
@@ -313,7 +321,8 @@ bool document_row_read(const struct pg_result *result, enum document_kind kind, 
         read_credential_row(&columns, &out->entry.of.credential);
         break;
     case DOCUMENT_OAUTH:
-        read_oauth_row(&columns, out);
+        if (!read_oauth_row(&columns, out, err))
+            return false;
         break;
     case DOCUMENT_MUTUAL_TLS:
         out->entry.of.mutual_tls.id = take_text(&columns);

@@ -10,9 +10,10 @@
 /* clang-format off */
 
 /* Whether the provider of the row m tells a part (an index from 1, enum identity_provider_part)
- * to a token of the module's scopes.  needed is the parameter that oauth_admission_add() appends. */
+ * to a token of the module's scopes.  needed is the parameter that oauth_admission_add() appends.  A
+ * provider that only a later version knows tells nothing. */
 #define OAUTH_NEEDED(needed, part)                                                                 \
-    "((" needed "::text[])[(m.provider - 1) * 4 + " part "])"
+    "coalesce((" needed "::text[])[(m.provider - 1) * 4 + " part "], '-')"
 #define OAUTH_TELLS(needed, part)                                                                  \
     "(" OAUTH_NEEDED(needed, part) " = '' OR " OAUTH_NEEDED(needed, part) " <> '-'"                \
       " AND (cardinality(m.scopes) = 0 OR string_to_array(" OAUTH_NEEDED(needed, part) ", ' ')"    \

@@ -390,7 +390,8 @@ static bool open_secret(const struct store *store, const struct pg_result *resul
 {
     struct oauth_module *module = &item->module;
     struct keyring_place place =
-        oauth_secret_place(pg_text(result, 0, CALLER_ACCOUNT_ID), &item->route, module->provider);
+        oauth_secret_place(pg_text(result, 0, CALLER_ACCOUNT_ID), &item->route,
+                           (int)pg_int(result, row, COLUMN_PROVIDER));
     size_t len;
     const unsigned char *sealed = pg_bytes(result, row, COLUMN_SECRET_SEALED, &len);
 
