@@ -64,7 +64,6 @@ static void check_texts(void)
     char path[4096];
     char part[4096];
     FILE *file;
-    size_t n;
 
     snprintf(path, sizeof path, "%s/statements.golden", getenv("CASES_DIR"));
     if (write && strcmp(write, "write") == 0) {
@@ -74,10 +73,14 @@ static void check_texts(void)
     }
     file = fopen(path, "r");
     ck_assert_msg(file != NULL, "there is no %s", path);
-    while ((n = fread(part, 1, sizeof part, file)) > 0)
+    while (!feof(file)) {
+        size_t n = fread(part, 1, sizeof part, file);
+
+        ck_assert(!ferror(file));
         buf_add(&found, part, n);
+    }
     ck_assert_int_eq(fclose(file), 0);
-    ck_assert_msg(found.len == texts.len && memcmp(found.data, texts.data, found.len) == 0,
+    ck_assert_msg(strcmp(buf_text(&found).s, buf_text(&texts).s) == 0,
                   "statements differ from tests/cases/statements.golden; look at them with"
                   " ADIT_GOLDEN=write and git diff");
     buf_free(&found);
