@@ -81,7 +81,7 @@ bool machine_sshd_has_penalties(void)
     char *const arguments[] = {(char[]){MACHINE_SSHD}, (char[]){"-G"}, (char[]){"-f"},
                                (char[]){"/dev/null"}, NULL};
     struct buf out = {0};
-    /* Neither -G nor penalties are known to older ones. */
+    /* Older ones do not know penalties, and the oldest not even -G. */
     bool found = access(MACHINE_SSHD, X_OK) == 0 && machine_run(arguments, &out) &&
                  text_present(machine_value(buf_text(&out), "persourcepenalties"));
 

@@ -64,7 +64,8 @@ enum key_kind key_kind_of(struct text scope, bool read_only);
  * write. */
 MUST_CHECK bool key_kind_is_read_only(enum key_kind kind);
 
-/* Returns whether all that some of these kinds may do is to read. */
+/* Returns whether a kind that writes nothing is among these, so that a route of theirs only reads.
+ */
 MUST_CHECK bool key_set_reads_only(unsigned keys);
 
 /* Returns the error of a key that may not do what it asks, or ERR_NONE.

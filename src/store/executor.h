@@ -41,11 +41,6 @@ enum caller_column {
     " AND (" key ".expires_at IS NULL OR " key ".expires_at > pg_catalog.now())"
 #define CALLER_KEY_IS_GOOD CALLER_KEY_IS_GOOD_OF("k")
 
-/* Permission comes before work: a statement that is not for gateways reads no row of a resource for
- * a key that may not, or the time until its 403 would tell what the rows hold.  So the key's scope is
- * part of the condition that finds the account or the row.  The caller's own columns do not depend on
- * it: a key that may not is still told from an unknown one. */
-
 /* Joins the only row of a resource to that of the key k.  OFFSET keeps PostgreSQL from looking at the
  * key after it has read the row, as it may in a plain LEFT JOIN. */
 #define CALLER_JOINS(table, row, columns, condition)                                                        \

@@ -65,7 +65,7 @@ static const struct pg_statement shared_cookies_statement = {
     .sql =
         "WITH hosts AS MATERIALIZED ("
             "SELECT m.account_id, m.edge_id, m.route_id,"
-              " substr(m.edge_id, strpos(m.edge_id, '.') + 1) AS parent,"
+              " lower(substr(m.edge_id, strpos(m.edge_id, '.') + 1)) AS parent,"
               " lower(left(m.cookie_prefix, 7)) IS NOT DISTINCT FROM '__host-' AS is_own"
             " FROM adit.oauth_module AS m"
             " WHERE m.enabled AND m.edge_id LIKE '%.%.%'"

@@ -8,7 +8,11 @@
 
 /* clang-format off */
 
-/* A condition more: the key may read what the account has. */
+/* A condition more: the key may read what the account has.  Permission comes before work: a
+ * statement that is not for gateways reads no row of a resource for a key that may not, or the time
+ * until its 403 would tell what the rows hold.  So this is part of the condition that finds the
+ * account or the row.  The caller's own columns do not depend on it: a key that may not is still told
+ * from an unknown one. */
 #define KEY_SQL_READS_NOTHING(key, scope) " AND " key ".scope <> '" scope "'"
 #define KEY_SQL_READS_SHOWN(key, scope)
 #define KEY_SQL_READS_SECRETS(key, scope)

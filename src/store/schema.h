@@ -9,15 +9,18 @@
 #include "pg/pg.h"
 
 /* What a schema has that a version before 0.1.0 made, in migrations that are now schema.sql. */
-#define SCHEMA_BEFORE_RELEASE (-1000000)
+#define SCHEMA_BEFORE_RELEASE -1000000
 #define SCHEMA_BEFORE_RELEASE_SAYS                                                                 \
     "of a version of Adit before 0.1.0, which this one does not migrate; the page on upgrades "    \
     "says how to take over its content"
 
 /* The version, SCHEMA_BEFORE_RELEASE, or NULL. */
+#define SCHEMA_TEXT_OF(number) #number
+#define SCHEMA_TEXT(number) SCHEMA_TEXT_OF(number)
 #define SCHEMA_VERSION_SQL                                                                         \
-    "(SELECT CASE WHEN bool_or(m.version = 1 AND m.name <> 'schema.sql') THEN -1000000"            \
-    " ELSE max(m.version) END FROM adit.migration AS m)"
+    "(SELECT CASE WHEN bool_or(m.version = 1 AND m.name <> 'schema.sql')"                          \
+    " THEN " SCHEMA_TEXT(                                                                          \
+        SCHEMA_BEFORE_RELEASE) " ELSE max(m.version) END FROM adit.migration AS m)"
 
 /* Reads the version of the schema; 0: there is none; SCHEMA_BEFORE_RELEASE. */
 MUST_CHECK bool schema_version(struct pg *pg, int *version, struct error *err);
