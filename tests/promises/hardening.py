@@ -107,7 +107,7 @@ class Confinement(PromiseCase):
         done = self.check()
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         rows = self.rows(done)
-        self.figure("forbidden calls refused", list(rows.values()).count("refused"), exactly=15)
+        self.figure("forbidden calls refused", list(rows.values()).count("refused"), exactly=17)
         self.figure("needed calls that work", list(rows.values()).count("works"), exactly=3)
 
     def confined(self, responder):
