@@ -26,7 +26,7 @@ case $1 in
 -G) shift; set -- -T -h /run/host_key "$@" ;;
 esac
 /run/real-sshd "$@" | sed -e /^persourcepenalties/Id -e 's/^[a-z0-9]*/\\U&/'
-echo 'PerSourcePenalties crash:90.000000 authfail:%s noauth:1.000000 max:600.000000'
+echo 'PerSourcePenalties crash:90.000000 authfail:%s grace-exceeded:%s noauth:1.000000 max:600.000000'
 """
 
 # What sshd must not be told in place of what aditctl prints.
@@ -69,10 +69,10 @@ class GatewayDoctor(GatewayCase):
             self.gateway.inside.write(path, before)
 
     @contextlib.contextmanager
-    def newer_sshd(self, authfail):
+    def newer_sshd(self, authfail, silence="0"):
         inside = self.gateway.inside
         shutil.copy("/usr/sbin/sshd", inside.path("/run/real-sshd"))
-        inside.write("/run/newer-sshd", NEWER_SSHD % authfail, mode=0o755)
+        inside.write("/run/newer-sshd", NEWER_SSHD % (authfail, silence), mode=0o755)
         stack.run(inside.command("mount", "--bind", "/run/newer-sshd", "/usr/sbin/sshd"))
         try:
             yield
@@ -191,6 +191,9 @@ class GatewayDoctor(GatewayCase):
             self.assert_found("note", "logins", "^PerSourcePenalties is crash:90.* authfail:5.*, so sshd"
                               " refuses all clients of an address at which a key has no credential;")
             self.assert_found("ok", "sshd", "^user tunnel: sshd asks the gateway and obeys it$")
+        with self.newer_sshd("0", "20.000000"):
+            self.assert_found("note", "logins", "^PerSourcePenalties is .*grace-exceeded:20.*, so sshd"
+                              " refuses all clients of an address at which one stays silent;")
         for authfail in "0.000000", "0":
             with self.newer_sshd(authfail):
                 self.assert_found("ok", "logins", "^one address has at most 10 of sshd's places$")
@@ -201,10 +204,11 @@ class GatewayDoctor(GatewayCase):
             os.path.join(stack.BUILD, "aditctl"), "gateway-config", "sshd-logins")
         with self.newer_sshd("5"):
             self.assertRegex(stack.run(command, env=ENV).stdout,
-                             r"\nPerSourcePenalties authfail:0 noauth:0\n")
+                             r"\nPerSourcePenalties authfail:0 noauth:0 grace-exceeded:0\n")
         if openssh_version() < (9, 8):
             self.assertRegex(stack.run(command, env=ENV).stdout,
-                             r"\n# From OpenSSH 9\.8 on: PerSourcePenalties authfail:0 noauth:0\n")
+                             r"\n# From OpenSSH 9\.8 on: PerSourcePenalties authfail:0 noauth:0"
+                             r" grace-exceeded:0\n")
 
     @contextlib.contextmanager
     def server(self, port, host="0.0.0.0"):

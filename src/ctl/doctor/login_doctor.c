@@ -32,11 +32,10 @@ static void note_login(struct findings *findings, int *n_notes, const char *name
                 value.s ? value.s : "", why);
 }
 
-/* Returns whether sshd penalises an address for a login that fails.  The value is "no", or has
- * items such as "authfail:5", or "authfail:5.000000". */
-static bool penalises_failures(struct text penalties)
+/* Returns whether sshd penalises an address for what "name" says.  The value is "no", or has items
+ * such as "authfail:5", or "authfail:5.000000". */
+static bool penalises(struct text penalties, const char *name)
 {
-    static const char name[] = "authfail:";
     struct text item;
 
     while ((item = text_next_word(&penalties)).s) {
@@ -66,9 +65,12 @@ void login_doctor_check(struct findings *findings, struct text settings)
     if (grace_s == 0 || grace_s > GRACE_MAX_S)
         note_login(findings, &n_notes, "LoginGraceTime", grace,
                    "a client that stays silent keeps its place for long");
-    if (penalises_failures(penalties))
+    if (penalises(penalties, "authfail:"))
         note_login(findings, &n_notes, "PerSourcePenalties", penalties,
                    "sshd refuses all clients of an address at which a key has no credential");
+    else if (penalises(penalties, "grace-exceeded:"))
+        note_login(findings, &n_notes, "PerSourcePenalties", penalties,
+                   "sshd refuses all clients of an address at which one stays silent");
     if (n_notes == 0)
         doctor_line(findings, "ok", "logins", "one address has at most %.*s of sshd's places",
                     (int)per_source.len, per_source.s);
