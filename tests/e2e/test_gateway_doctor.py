@@ -178,6 +178,10 @@ class GatewayDoctor(GatewayCase):
                  " stays silent keeps everybody from logging in" + prints),
                 ("MaxStartups 60:", "MaxStartups 10:", "^MaxStartups is 10:30:100, so one address with"
                  " PerSourceMaxStartups connections hinders others" + prints),
+                ("PerSourceNetBlockSize 32:48\n", "", "^PerSourceNetBlockSize is 32:128, so a client of"
+                 " IPv6 has PerSourceMaxStartups connections from each of its addresses" + prints),
+                ("PerSourceNetBlockSize 32:48", "PerSourceNetBlockSize 32:65",
+                 "^PerSourceNetBlockSize is 32:65, so"),
                 ("LoginGraceTime 30", "LoginGraceTime 61", "^LoginGraceTime is 61, so"),
                 ("LoginGraceTime 30", "LoginGraceTime 0", "^LoginGraceTime is 0, so")):
             with self.subTest(new or old), self.sshd_conf(

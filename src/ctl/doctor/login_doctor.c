@@ -11,6 +11,9 @@
 /* Longer than anybody needs to log in. */
 #define GRACE_MAX_S 60
 
+/* A client of IPv6 has at least all addresses of such a network. */
+#define IPV6_MAX_BITS 64
+
 /* How to get the lines. */
 #define PRINT_THEM "; aditctl gateway-config sshd-logins prints what to set"
 
@@ -22,6 +25,16 @@ static uint64_t leading_number(struct text value, uint64_t otherwise)
 
     value.len = colon ? (size_t)(colon - value.s) : value.len;
     return number_read(value, 10, UINT64_MAX, &number) ? number : otherwise;
+}
+
+/* Returns the second number of "32:128", or 0. */
+static uint64_t ipv6_bits(struct text size)
+{
+    const char *colon = size.len > 0 ? memchr(size.s, ':', size.len) : NULL;
+
+    if (!colon)
+        return 0;
+    return leading_number(text_part(size, (size_t)(colon + 1 - size.s), size.len), 0);
 }
 
 static void note_login(struct findings *findings, int *n_notes, const char *name, struct text value,
@@ -50,6 +63,7 @@ static bool penalises(struct text penalties, const char *name)
 void login_doctor_check(struct findings *findings, struct text settings)
 {
     const struct text per_source = machine_value(settings, "persourcemaxstartups"),
+                      block_size = machine_value(settings, "persourcenetblocksize"),
                       startups = machine_value(settings, "maxstartups"),
                       grace = machine_value(settings, "logingracetime"),
                       penalties = machine_value(settings, "persourcepenalties");
@@ -62,6 +76,10 @@ void login_doctor_check(struct findings *findings, struct text settings)
     else if (n >= leading_number(startups, 0))
         note_login(findings, &n_notes, "MaxStartups", startups,
                    "one address with PerSourceMaxStartups connections hinders others");
+    if (n != UINT64_MAX && ipv6_bits(block_size) > IPV6_MAX_BITS)
+        note_login(
+            findings, &n_notes, "PerSourceNetBlockSize", block_size,
+            "a client of IPv6 has PerSourceMaxStartups connections from each of its addresses");
     if (grace_s == 0 || grace_s > GRACE_MAX_S)
         note_login(findings, &n_notes, "LoginGraceTime", grace,
                    "a client that stays silent keeps its place for long");
