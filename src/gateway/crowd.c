@@ -13,6 +13,9 @@
 /* Of the monitor, and of the process below it. */
 #define SESSION_DESCRIPTORS 2
 
+/* Of so many sessions that there are descriptors for, one may be a login that goes on. */
+#define SESSIONS_PER_LOGIN 4
+
 static void count_in(struct crowd_part *part, const struct session *session)
 {
     part->n++;
@@ -138,7 +141,7 @@ void crowd_grow(struct crowd *crowd, struct text owner_id, size_t bytes)
     find_owner(crowd, owner_id)->part.bytes += bytes;
 }
 
-/* Returns how many sessions the process has descriptors for. */
+/* Returns how many sessions the process has descriptors for, logins that go on among them. */
 static size_t descriptors_max(void)
 {
     struct rlimit limit;
@@ -146,6 +149,12 @@ static size_t descriptors_max(void)
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < CROWD_OTHER_DESCRIPTORS)
         return 0;
     return (limit.rlim_cur - CROWD_OTHER_DESCRIPTORS) / SESSION_DESCRIPTORS;
+}
+
+/* Anyone can begin a login: so many leave the other descriptors to the sessions. */
+static size_t logins_max(void)
+{
+    return descriptors_max() / SESSIONS_PER_LOGIN;
 }
 
 /* Returns why there is no room for one session more of so many bytes, or NULL. */
@@ -164,7 +173,7 @@ static const char *why_full(const struct conf_gateway *conf, const struct crowd 
     if (!has_bytes(crowd, owner, bytes))
         return "the sessions of all accounts, of this one, or of the key's owner in it, have too "
                "many rules";
-    if (!has_place(descriptors_max(), SIZE_MAX, crowd, owner))
+    if (!has_place(descriptors_max() - logins_max(), SIZE_MAX, crowd, owner))
         return "the sessions of all accounts, of this one, or of the key's owner in it, have too "
                "many descriptors; raise LimitNOFILE= of adit-gateway.service";
     return NULL;
@@ -195,26 +204,38 @@ static size_t login_bytes(const struct session *session)
     return SESSION_BYTES + session->list_bytes + session_list_bytes(session->owner_ids);
 }
 
-static bool gives_way_before(const struct session *session, const struct session *other)
+static bool is_older(const struct session *session, const struct session *other)
+{
+    return session->started < other->started;
+}
+
+static bool takes_more(const struct session *session, const struct session *other)
 {
     size_t bytes = login_bytes(session), other_bytes = login_bytes(other);
 
-    return bytes > other_bytes || (bytes == other_bytes && session->started < other->started);
+    return bytes > other_bytes || (bytes == other_bytes && is_older(session, other));
 }
 
 struct session *crowd_surplus(const struct sessions *sessions, const struct session *newest)
 {
-    struct session *surplus = NULL;
-    size_t bytes = 0;
+    struct session *largest = NULL, *oldest = NULL;
+    size_t n = 0, bytes = 0;
 
     for (size_t i = 0; i < sessions->n; i++) {
         struct session *session = sessions->items[i];
 
         if (session->login_pid == 0)
             continue;
+        n++;
         bytes += login_bytes(session);
-        if (session != newest && (!surplus || gives_way_before(session, surplus)))
-            surplus = session;
+        if (session == newest)
+            continue;
+        if (!largest || takes_more(session, largest))
+            largest = session;
+        if (!oldest || is_older(session, oldest))
+            oldest = session;
     }
-    return bytes > CROWD_LOGINS_BYTES_MAX ? surplus : NULL;
+    if (bytes > CROWD_LOGINS_BYTES_MAX)
+        return largest;
+    return n > logins_max() ? oldest : NULL;
 }

@@ -3,7 +3,8 @@
  *
  * Only sessions whose clients have logged in take room.  Anyone can offer a public key, to keep its
  * owner out: so a login is judged when the key is offered, among those that have logged in, and
- * once more when the client has logged in, too.  sshd's MaxStartups bounds the others.
+ * once more when the client has logged in, too.  sshd's MaxStartups bounds the others, and they
+ * have bytes and descriptors of their own, which bound them here.
  *
  * Whoever has a key can open many sessions, and sessions take memory.  An owner may have as much of
  * an account's room as the others have left free: one who takes all that there is leaves half to
@@ -69,8 +70,9 @@ const char *crowd_admit(const struct conf_gateway *conf, const struct sessions *
                         struct arena *arena);
 
 /* Returns a session that has to give way, as those whose clients have not logged in yet take too
- * many bytes, or NULL: the one that takes most, and of such ones the oldest, but not the newest of
- * all, which is named. */
+ * many bytes or descriptors, or NULL: of bytes the one that takes most, and of such ones the
+ * oldest; of descriptors, of which all take as many, the oldest.  Never the newest of all, which is
+ * named. */
 struct session *crowd_surplus(const struct sessions *sessions, const struct session *newest);
 
 #endif

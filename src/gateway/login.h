@@ -20,7 +20,8 @@ MUST_CHECK bool login_watch(const struct gateway *gateway, const struct session 
  */
 MUST_CHECK bool login_set_owners(struct session *session, struct text_list owner_ids);
 
-/* Ends other sessions that have not logged in, if all these take too much memory. */
+/* Ends other sessions that have not logged in, if all these take too much memory or too many
+ * descriptors. */
 void login_make_room(struct gateway *gateway, const struct session *session);
 
 /* The process of a login, with this descriptor, has exited.  The session takes room from now on,

@@ -131,6 +131,40 @@ START_TEST(logins_give_way)
 }
 END_TEST
 
+/* Sets how many sessions there are descriptors for, and returns the limit before. */
+static struct rlimit limit_descriptors(size_t n)
+{
+    struct rlimit before, low;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    low = before;
+    low.rlim_cur = CROWD_OTHER_DESCRIPTORS + 2 * n;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
+    return before;
+}
+
+/* Strangers can hold many connections that take few bytes. */
+START_TEST(logins_leave_descriptors_to_sessions)
+{
+    const struct rlimit before = limit_descriptors(16);
+    struct session *large = add(A, "1", 100), *oldest = NULL, *newest = large;
+
+    large->login_pid = 1;
+    large->started = 10;
+    for (uint64_t i = 1; i <= 4; i++) {
+        ck_assert_ptr_null(crowd_surplus(&sessions, newest));
+        oldest = newest = add(A, "2", 0);
+        newest->login_pid = 1;
+        newest->started = 10 - i;
+    }
+    ck_assert_ptr_eq(crowd_surplus(&sessions, large), oldest);
+    ck_assert_ptr_eq(crowd_surplus(&sessions, newest), sessions.items[3]);
+    sessions.items[3]->login_pid = 0;
+    ck_assert_ptr_null(crowd_surplus(&sessions, newest));
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+END_TEST
+
 /* However many keys an owner has, half of what the others leave is all. */
 START_TEST(an_owner_leaves_half_of_the_account)
 {
@@ -301,15 +335,12 @@ START_TEST(the_last_place_is_taken)
 }
 END_TEST
 
-/* Neither takes all descriptors. */
+/* Neither takes all descriptors.  Of those for 10 sessions, 2 are left to logins. */
 START_TEST(descriptors_are_shared)
 {
-    struct rlimit before, low;
+    const struct rlimit before = limit_descriptors(10);
+    struct rlimit low = before;
 
-    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
-    low = before;
-    low.rlim_cur = CROWD_OTHER_DESCRIPTORS + 2 * 8;
-    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
     share_8();
     low.rlim_cur = CROWD_OTHER_DESCRIPTORS - 1;
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
@@ -345,6 +376,7 @@ Suite *gateway_crowd_suite(void)
     tcase_add_test(tests, a_key_has_as_many_as_it_may);
     tcase_add_test(tests, logins_do_not_count);
     tcase_add_test(tests, logins_give_way);
+    tcase_add_test(tests, logins_leave_descriptors_to_sessions);
     tcase_add_test(tests, an_owner_leaves_half_of_the_account);
     tcase_add_test(tests, a_session_counts_for_an_owner_who_has_room);
     tcase_add_test(tests, a_key_has_many_owners);
