@@ -276,8 +276,10 @@ static void find_children(struct session *session)
 }
 
 static void log_session(const struct log *log, enum log_level level, const char *event,
-                        const struct session *session, const char *cause)
+                        const struct session *session, bool is_login, const char *cause)
 {
+    const struct log_source source =
+        log_source_of(LOG_PARTY_STRANGER, text_of(session->account_id));
     char pid[16];
     const struct log_pair pairs[] = {{"pid", pid},
                                      {"fingerprint", session->fingerprint},
@@ -286,7 +288,11 @@ static void log_session(const struct log *log, enum log_level level, const char 
                                      {NULL, NULL}};
 
     snprintf(pid, sizeof pid, "%d", (int)session->pid);
-    log_event(log, level, event, pairs);
+    /* Strangers begin as many logins as they like. */
+    if (is_login)
+        log_often(log, level, event, &source, pairs);
+    else
+        log_event(log, level, event, pairs);
 }
 
 static bool signal_children(const struct session *session, int signal)
@@ -322,6 +328,7 @@ const char *session_cause_label(enum session_cause cause)
 void session_end(struct sessions *sessions, struct session *session, enum session_cause cause,
                  const struct log *log, int64_t now_ms)
 {
+    const bool is_login = session->login_pid > 0;
     bool ok;
 
     if (session->is_ending)
@@ -335,9 +342,10 @@ void session_end(struct sessions *sessions, struct session *session, enum sessio
         find_children(session);
     ok = proc_signal(session->fd, SIGTERM) || errno == ESRCH;
     ok = signal_children(session, SIGTERM) && ok;
-    log_session(log, LOG_LEVEL_INFO, "session ended", session, causes[cause].text);
+    log_session(log, LOG_LEVEL_INFO, "session ended", session, is_login, causes[cause].text);
     if (!ok)
-        log_session(log, LOG_LEVEL_ERROR, "cannot end a session", session, strerror(errno));
+        log_session(log, LOG_LEVEL_ERROR, "cannot end a session", session, is_login,
+                    strerror(errno));
 }
 
 bool session_has_child(const struct session *session)
@@ -377,7 +385,7 @@ static void kill_rest(struct session *session, const struct log *log, int64_t no
     session->n_kills++;
     session->kill_at_ms = now_ms + KILL_AGAIN_MS;
     if (session->n_kills == 2)
-        log_session(log, LOG_LEVEL_ERROR, "a session does not end", session,
+        log_session(log, LOG_LEVEL_ERROR, "a session does not end", session, false,
                     ok ? "its process does not exit" : strerror(errno));
 }
 

@@ -100,6 +100,49 @@ START_TEST(a_login_that_is_ended_does_not_succeed)
 }
 END_TEST
 
+static int count_lines(FILE *log)
+{
+    char line[1024];
+    int n = 0;
+
+    rewind(log);
+    while (fgets(line, sizeof line, log))
+        n++;
+    return n;
+}
+
+/* A stranger can begin many of them; what has logged in has a line each. */
+START_TEST(logins_that_end_do_not_fill_the_log)
+{
+    static struct log_limit limit;
+    const struct log log = {.level = LOG_LEVEL_INFO, .target = LOG_TARGET_STDERR, .limit = &limit};
+    struct sessions sessions = {0};
+    struct session *session;
+    struct monitor monitor;
+    FILE *file = tmpfile();
+    int status = 0;
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_ge(dup2(fileno(file), STDERR_FILENO), 0);
+    monitor_start(&monitor, "sshd", false);
+    session = add_login(&sessions, &monitor);
+    for (int i = 0; i < 10 * LOG_BURST; i++) {
+        session->is_ending = false;
+        session->login_pid = _i == 0 ? monitor.child : 0;
+        session_end(&sessions, session, SESSION_CROWD, &log, clock_steady_ms());
+    }
+    if (_i == 0)
+        ck_assert_int_lt(count_lines(file), 5 * LOG_BURST);
+    else
+        ck_assert_int_eq(count_lines(file), 10 * LOG_BURST);
+    kill(monitor.child, SIGKILL);
+    ck_assert(monitor_wait_for_exit(monitor.child, &status));
+    ck_assert(monitor_wait_for_exit(monitor.pid, &status));
+    sessions_free(&sessions);
+    fclose(file);
+}
+END_TEST
+
 /* What was a login before the daemon stopped still is one, unless its process has exited. */
 START_TEST(a_login_is_taken_up_from_its_file)
 {
@@ -179,6 +222,7 @@ Suite *gateway_login_suite(void)
     tcase_set_timeout(tests, 20);
     tcase_add_test(tests, a_login_goes_on_until_its_process_exits);
     tcase_add_loop_test(tests, a_login_that_is_ended_does_not_succeed, 0, 2);
+    tcase_add_loop_test(tests, logins_that_end_do_not_fill_the_log, 0, 2);
     tcase_add_test(tests, a_login_is_taken_up_from_its_file);
     tcase_add_loop_test(tests, a_login_is_judged_when_it_succeeds, 0, 2);
     suite_add_tcase(suite, tests);
