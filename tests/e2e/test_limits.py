@@ -189,7 +189,8 @@ class Limits(FrontCase):
         server.has_limits = True
         front = server.add("nginx", "")
         server.start()
-        for name, begin in ("headers", slow.HEADER + b"X-Slow: "), ("bodies", slow.BODY):
+        for name, begin in (("headers", slow.HEADER + b"X-Slow: "), ("bodies", slow.BODY),
+                            ("health", slow.BODY.replace(b"/ssh_credentials", b"/livez"))):
             with self.subTest(name), slow.Crowd(front.port, 2000, begin):
                 until(lambda: self.are_answered(front), "answers", 30)
 
