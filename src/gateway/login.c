@@ -10,8 +10,7 @@
 
 bool login_begin(struct gateway *gateway, struct session *session, pid_t asker)
 {
-    session_find_login(session, asker);
-    return login_watch(gateway, session);
+    return session_find_login(session, asker) && login_watch(gateway, session);
 }
 
 bool login_watch(const struct gateway *gateway, const struct session *session)

@@ -20,6 +20,7 @@
 #include "conf/print.h"
 #include "gateway/drivers.h"
 #include "gateway/loop.h"
+#include "gateway/proc.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -169,6 +170,11 @@ static bool run_loop(struct gateway *gateway, int listen_fd)
     if (!systemd_notify("READY=1"))
         process_fault(log, "NOTIFY_SOCKET", "cannot tell systemd that all is ready");
     systemd_forget();
+    if (!proc_tells_children())
+        log_event(
+            log, LOG_LEVEL_WARNING,
+            "the kernel does not tell children of processes: keys that are only offered take room",
+            NULL);
     log_event(log, LOG_LEVEL_INFO, "started", NULL);
     ok = loop_run(gateway, listen_fd) || process_fault(log, "epoll", "the loop cannot go on");
     log_event(log, LOG_LEVEL_INFO, "stopped; sessions go on", NULL);

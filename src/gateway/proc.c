@@ -19,12 +19,15 @@
 #define STAT_SIZE 2048
 #define CHILDREN_SIZE 4096
 
-/* Reads the beginning of a file.  Returns false if that fails. */
+/* Reads the beginning of a file.  Returns false with errno set; ESRCH: there is no such file, as of
+ * a process that is gone, or nothing is in it. */
 static bool read_small(const char *path, char *out, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, out, size - 1) : -1;
 
+    if (n == 0 || (n < 0 && errno == ENOENT))
+        errno = ESRCH;
     if (fd >= 0)
         close(fd);
     out[n > 0 ? n : 0] = '\0';
@@ -78,6 +81,7 @@ static bool read_uids(struct proc *proc)
 bool proc_read_stat(pid_t pid, struct proc *proc)
 {
     *proc = (struct proc){.pid = pid};
+    errno = ESRCH;
     return pid > 0 && read_stat(proc);
 }
 
@@ -101,10 +105,12 @@ int proc_open(pid_t pid, uint64_t started)
     if (fd < 0)
         return -1;
     /* While the process has not exited, its id is not used again. */
-    if (proc_read_stat(pid, &proc) && proc.started == started && !is_exited(fd))
-        return fd;
+    if (proc_read_stat(pid, &proc)) {
+        if (proc.started == started && !is_exited(fd))
+            return fd;
+        errno = ESRCH;
+    }
     close(fd);
-    errno = ESRCH;
     return -1;
 }
 
@@ -134,6 +140,7 @@ size_t proc_children(pid_t pid, pid_t *children, size_t most)
     char *rest = text;
     char *word;
 
+    errno = ESRCH;
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
     if (!read_small(path, text, sizeof text))
         return 0;
@@ -144,6 +151,11 @@ size_t proc_children(pid_t pid, pid_t *children, size_t most)
             children[n++] = (pid_t)child;
     }
     return n;
+}
+
+bool proc_tells_children(void)
+{
+    return access("/proc/thread-self/children", R_OK) == 0;
 }
 
 bool proc_may_signal(void)

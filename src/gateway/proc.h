@@ -23,7 +23,8 @@ struct proc {
     bool has_one_uid; /* the saved one is the same */
 };
 
-/* Reads what /proc tells about a process.  Returns false if there is no such process. */
+/* Reads what /proc tells about a process.  Returns false with errno set; ESRCH: there is no such
+ * process. */
 MUST_CHECK bool proc_read(pid_t pid, struct proc *proc);
 
 /* The same without uid and has_one_uid, which /proc has in another file. */
@@ -41,9 +42,12 @@ MUST_CHECK int proc_open_read(pid_t pid, struct proc *proc);
 /* Sends a signal.  Returns false with errno set; ESRCH: the process has exited. */
 MUST_CHECK bool proc_signal(int fd, int signal);
 
-/* Writes the ids of up to most children of a process.  Returns their number; 0 also if it is gone.
- */
+/* Writes the ids of up to most children of a process.  Returns their number; 0 with errno set if it
+ * has none; ESRCH: that is so, or it is gone. */
 size_t proc_children(pid_t pid, pid_t *children, size_t most);
+
+/* Returns whether the kernel tells children of processes (CONFIG_PROC_CHILDREN). */
+bool proc_tells_children(void);
 
 /* Returns whether this process may signal processes of every user: it is root, or has CAP_KILL. */
 bool proc_may_signal(void);

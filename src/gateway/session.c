@@ -202,19 +202,20 @@ static bool has_exited(int fd)
 
 /* ---- logging in ---- */
 
-void session_take_login(struct session *session, pid_t pid, uint64_t started)
+bool session_take_login(struct session *session, pid_t pid, uint64_t started)
 {
     int fd = proc_open(pid, started);
 
     if (fd < 0)
-        return;
+        return errno == ESRCH;
     forget_children(session);
     session->children[session->n_children++] = fd;
     session->login_pid = pid;
     session->login_started = started;
+    return true;
 }
 
-void session_find_login(struct session *session, pid_t asker)
+bool session_find_login(struct session *session, pid_t asker)
 {
     pid_t pids[SESSION_N_CHILDREN];
     size_t n = proc_children(session->pid, pids, SESSION_N_CHILDREN);
@@ -223,8 +224,11 @@ void session_find_login(struct session *session, pid_t asker)
 
     while (i < n && pids[i] == asker)
         i++;
-    if (i < n && proc_read_stat(pids[i], &proc) && proc.parent == session->pid)
-        session_take_login(session, proc.pid, proc.started);
+    if (i == n)
+        return n > 0 || errno == ESRCH;
+    if (!proc_read_stat(pids[i], &proc))
+        return errno == ESRCH;
+    return proc.parent != session->pid || session_take_login(session, proc.pid, proc.started);
 }
 
 /* Returns NULL if none waits for this process.  The descriptor of one that has exited may be

@@ -112,11 +112,12 @@ MUST_CHECK bool session_set_owners(struct session *session, struct text_list own
 void session_forget_owners(struct session *session);
 
 /* Finds the process of a login that goes on: the oldest one below the monitor that does not ask.  A
- * session without one counts as logged in. */
-void session_find_login(struct session *session, pid_t asker);
+ * session without one counts as logged in.  Returns false with errno set if descriptors run out:
+ * then nobody knows. */
+MUST_CHECK bool session_find_login(struct session *session, pid_t asker);
 
 /* The same, if it is known: it is there as long as the process that started then is. */
-void session_take_login(struct session *session, pid_t pid, uint64_t started);
+MUST_CHECK bool session_take_login(struct session *session, pid_t pid, uint64_t started);
 
 /* Notes that the process of a login, of which fd is the descriptor, has exited.  Returns the
  * session if it goes on, and NULL if it does not, or fd is of no such process. */

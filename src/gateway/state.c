@@ -300,7 +300,11 @@ static int open_process(pid_t pid, const struct record *record, struct proc *pro
 {
     int fd = -1;
 
-    if (!proc_read(pid, proc) || (record->has_started && proc->started != record->started) ||
+    if (!proc_read(pid, proc)) {
+        *failed = errno != ESRCH;
+        return -1;
+    }
+    if ((record->has_started && proc->started != record->started) ||
         !(record->has_started ? state_is_monitor(proc) : may_be_monitor(proc)))
         return -1;
     fd = proc_open(pid, proc->started);
@@ -309,13 +313,14 @@ static int open_process(pid_t pid, const struct record *record, struct proc *pro
 }
 
 /* A login may go on.  Of the owners, the one stays for whom the session was to count.  Returns
- * false if memory runs out. */
+ * false with errno set if memory or descriptors run out. */
 static bool take_up_login(struct session *session, const struct record *record)
 {
     struct text owner_id = text_of(session->owner_id);
 
-    if (record->login_pid > 0)
-        session_take_login(session, (pid_t)record->login_pid, record->login_started);
+    if (record->login_pid > 0 &&
+        !session_take_login(session, (pid_t)record->login_pid, record->login_started))
+        return false;
     return session->login_pid == 0 ||
            session_set_owners(session, (struct text_list){&owner_id, 1, true});
 }

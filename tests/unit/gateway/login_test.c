@@ -5,6 +5,7 @@
 #include <check.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -40,7 +41,7 @@ static struct session *add_login(struct sessions *sessions, const struct monitor
 {
     struct session *session = add_session(sessions, monitor);
 
-    session_find_login(session, getpid());
+    ck_assert(session_find_login(session, getpid()));
     ck_assert_int_eq(session->login_pid, monitor->child);
     return session;
 }
@@ -55,7 +56,7 @@ START_TEST(a_login_goes_on_until_its_process_exits)
 
     monitor_start(&monitor, "sshd", false);
     session = add_session(&sessions, &monitor);
-    session_find_login(session, monitor.child);
+    ck_assert(session_find_login(session, monitor.child));
     ck_assert_int_eq(session->login_pid, 0);
     sessions_remove(&sessions, session);
     session = add_login(&sessions, &monitor);
@@ -72,6 +73,42 @@ START_TEST(a_login_goes_on_until_its_process_exits)
     ck_assert_int_eq(session->login_pid, 0);
     ck_assert_ptr_null(sessions_end_login(&sessions, fd));
     sessions_free(&sessions);
+    monitor_stop(&monitor);
+}
+END_TEST
+
+/* Leaves so many free. */
+static struct rlimit limit_descriptors(int n)
+{
+    struct rlimit before, low;
+    int fd = dup(STDERR_FILENO);
+
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    low = before;
+    low.rlim_cur = (rlim_t)(fd + n);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
+    return before;
+}
+
+/* Without descriptors nobody knows whether a login goes on: it does not count as proved. */
+START_TEST(a_login_that_cannot_be_found_is_refused)
+{
+    struct gateway gateway = {.epoll = -1};
+    struct session *session;
+    struct monitor monitor;
+    struct rlimit before;
+    bool ok;
+
+    monitor_start(&monitor, "sshd", false);
+    session = add_session(&gateway.sessions, &monitor);
+    before = limit_descriptors(_i);
+    ok = login_begin(&gateway, session, getpid());
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ck_assert(!ok);
+    ck_assert_int_eq(session->login_pid, 0);
+    sessions_free(&gateway.sessions);
     monitor_stop(&monitor);
 }
 END_TEST
@@ -221,6 +258,7 @@ Suite *gateway_login_suite(void)
 
     tcase_set_timeout(tests, 20);
     tcase_add_test(tests, a_login_goes_on_until_its_process_exits);
+    tcase_add_loop_test(tests, a_login_that_cannot_be_found_is_refused, 0, 2);
     tcase_add_loop_test(tests, a_login_that_is_ended_does_not_succeed, 0, 2);
     tcase_add_loop_test(tests, logins_that_end_do_not_fill_the_log, 0, 2);
     tcase_add_test(tests, a_login_is_taken_up_from_its_file);

@@ -108,6 +108,7 @@ START_TEST(children_of_a_process)
     pid_t children[4];
 
     monitor_start(&monitor, "sshd", false);
+    ck_assert(proc_tells_children());
     ck_assert_uint_eq(proc_children(monitor.pid, children, 4), 1);
     ck_assert_int_eq(children[0], monitor.child);
     ck_assert_uint_eq(proc_children(monitor.pid, children, 0), 0);
