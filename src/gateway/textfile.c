@@ -66,8 +66,10 @@ static void put_polls(struct buf *out, const struct gateway *gateway)
     exposition_begin(out, poll, "histogram",
                      "Time to ask the database for changes and to judge by them.");
     exposition_histogram(out, poll, "", &gateway->textfile.poll);
-    exposition_one(out, "adit_gateway_poll_failures_total", "counter",
-                   "Polls that the database did not answer.", gateway->textfile.polls_failed);
+    exposition_one(
+        out, "adit_gateway_poll_failures_total", "counter",
+        "Polls that the database did not answer, or that could not read the record of changes.",
+        gateway->textfile.polls_failed);
     exposition_time(out, "adit_gateway_polled_time_seconds",
                     "When a poll last succeeded, in seconds since 1970.",
                     gateway->polled_ms > 0 ? clock_wall_ms() - ago_ms : 0);
