@@ -114,7 +114,7 @@ static int status_of(const struct buf *answer)
     struct text text = buf_text(answer);
     uint64_t status;
 
-    if (answer->len > 0 && memmem(answer->data, answer->len, json, strlen(json)))
+    if (answer->data && memmem(answer->data, answer->len, json, strlen(json)))
         return 0;
     if (text.len < SERVE_RECORD_HEADER_SIZE + strlen(STATUS) + STATUS_DIGITS ||
         text.s[1] != SERVE_RECORD_STDOUT)

@@ -87,7 +87,7 @@ static struct rlimit limit_descriptors(int n)
     close(fd);
     ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
     low = before;
-    low.rlim_cur = (rlim_t)(fd + n);
+    low.rlim_cur = (rlim_t)fd + (rlim_t)n;
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
     return before;
 }
@@ -142,7 +142,7 @@ static int count_lines(FILE *log)
     char line[1024];
     int n = 0;
 
-    rewind(log);
+    ck_assert_int_eq(fseek(log, 0, SEEK_SET), 0);
     while (fgets(line, sizeof line, log))
         n++;
     return n;
