@@ -259,6 +259,7 @@ class Rekey(Case):
     def test_key_file_missing_or_full(self):
         key_file = self.key_file()
         self.assert_ok(self.admin.put(path(911), body(911)))
+        self.stack.restart()  # so that each worker has the key that sealed it
         os.rename(key_file, key_file + ".away")
         try:
             for command in ("rekey", "add-key"):
