@@ -17,7 +17,9 @@ CREATE OR REPLACE FUNCTION adit.note_caller(
     OUT id text, OUT principal_id text, OUT scope text, OUT read_only boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    SELECT k.id, k.principal_id, k.scope, k.read_only INTO id, principal_id, scope, read_only
+    -- A kind that this file does not know writes nothing.
+    SELECT k.id, k.principal_id, k.scope, k.read_only OR k.scope <> 'account'
+    INTO id, principal_id, scope, read_only
     FROM adit.api_key AS k
     WHERE k.account_id = p_account AND k.digest = p_digest AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > now());

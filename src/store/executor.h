@@ -38,7 +38,8 @@ enum caller_column {
     key ".digest = $1::bytea"                                                                      \
     " AND " CALLER_IN_ACCOUNT(key)                                                                 \
     " AND " key ".revoked_at IS NULL"                                                              \
-    " AND (" key ".expires_at IS NULL OR " key ".expires_at > pg_catalog.now())"
+    " AND (" key ".expires_at IS NULL OR " key ".expires_at > pg_catalog.now())"                   \
+    KEY_SQL_AND_IS_KNOWN(key)
 #define CALLER_KEY_IS_GOOD CALLER_KEY_IS_GOOD_OF("k")
 
 /* Joins the only row of a resource to that of the key k.  OFFSET keeps PostgreSQL from looking at the

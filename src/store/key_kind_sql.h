@@ -8,6 +8,11 @@
 
 /* clang-format off */
 
+/* A condition more: this program knows the kind.  The conditions below name what a kind may not do,
+ * so one of a later version, in a database that was migrated first, would be let through. */
+#define KEY_SQL_SCOPE(with, symbol, word, scope, ...) ", '" scope "'"
+#define KEY_SQL_AND_IS_KNOWN(key) " AND " key ".scope IN (''" KEY_KINDS(KEY_SQL_SCOPE, ) ")"
+
 /* A condition more: the key may read what the account has.  Permission comes before work: a
  * statement that is not for gateways reads no row of a resource for a key that may not, or the time
  * until its 403 would tell what the rows hold.  So this is part of the condition that finds the

@@ -93,6 +93,25 @@ START_TEST(kind_of_key_in_every_operation)
 }
 END_TEST
 
+/* A later version migrated the database and issued a key of a kind that this program does not know.
+ */
+START_TEST(kind_of_a_later_version_in_every_operation)
+{
+    char id[34];
+    struct store_request later = tried_issue(tried.who.admin, false, 0, id);
+    char sql[200];
+
+    callers_make_needed();
+    ck_assert(callers_oauth_put(&later) && callers_mutual_tls_put(&later));
+    snprintf(sql, sizeof sql,
+             "ALTER TABLE adit.api_key DROP CONSTRAINT api_key_scope;"
+             "UPDATE adit.api_key SET scope = 'later' WHERE id = '%s'",
+             id);
+    database_run(tried.owner, sql);
+    expect_key_error(&later, false, ERR_KEY_UNKNOWN);
+}
+END_TEST
+
 /* Permission comes before existence and before conditions, and an admin's key for own credentials
  * names no other owner, not even where a full key of the same admin has used the Idempotency-Key.
  */
@@ -211,6 +230,7 @@ static void add_callers(Suite *suite, const char *name, SFun set_up_case)
     tcase_add_test(tcase, key_without_an_account_in_every_operation);
     tcase_add_test(tcase, bad_keys_in_every_operation);
     tcase_add_loop_test(tcase, kind_of_key_in_every_operation, 0, KEY_N_KINDS);
+    tcase_add_test(tcase, kind_of_a_later_version_in_every_operation);
     tcase_add_test(tcase, own_key_and_credentials_of_others);
     tcase_add_test(tcase, audit_events_are_for_admins);
     tcase_add_test(tcase, identity_in_every_operation);
