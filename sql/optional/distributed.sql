@@ -7,6 +7,7 @@
 --
 -- A key that may not write reads no row: the time until its 403 would tell what the rows hold.
 --
+-- Made from distributed.sql.in and the table of members: "make regen" makes it again.
 -- citus.sql runs this.  The functions also run on a plain PostgreSQL.  Run it again after an upgrade.
 
 SET client_min_messages = warning;
@@ -48,13 +49,15 @@ COMMENT ON FUNCTION adit.meets(bigint, bigint[], bigint[]) IS
 
 -- With an Idempotency-Key (p_key), an earlier answer to it is returned instead.
 CREATE OR REPLACE FUNCTION adit.create_ssh_credential(
-    p_account text, p_digest bytea, p_request text, p_id text, p_owner_id text, p_public_key text,
-    p_key_type text, p_fingerprint text, p_description text, p_metadata text, p_acl text[],
+    p_account text, p_digest bytea, p_request text,
+    p_id text, p_description text, p_metadata text, p_public_key text, p_key_type text, p_fingerprint text,
+        p_acl text[], p_owner_id text,
     p_ms double precision, p_key text, p_request_digest bytea, p_base_url text)
 RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_scope text,
-    r_id text, r_created_at timestamptz, r_description text, r_metadata text,
-    r_public_key text, r_acl text[], r_owner_id text, r_revision bigint, r_may_own boolean,
-    r_owner_is_there boolean, r_owner_is_enabled boolean, r_now timestamptz, r_same_request boolean, r_base_url text)
+    r_id text, r_created_at timestamptz, r_description text, r_metadata text, r_public_key text, r_acl text[],
+        r_owner_id text, r_revision bigint,
+    r_may_own boolean, r_owner_is_there boolean, r_owner_is_enabled boolean, r_now timestamptz,
+    r_same_request boolean, r_base_url text)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     k record;
@@ -93,11 +96,12 @@ BEGIN
     AND may_write AND (may_own OR k.scope <> 'own');
     IF NOT FOUND AND (NOT k.read_only OR k.scope = 'own' AND owner_id = k.principal_id)
        AND may_own AND is_there AND is_enabled AND abs(p_ms - date_part('epoch', now()) * 1000) <= 1000 THEN
-        SELECT p_account, p_id, owner_id, p_public_key, p_key_type, p_fingerprint,
-            coalesce(p_description, ''), coalesce(p_metadata, ''), coalesce(p_acl, '{}'),
-            clock_timestamp(), adit.new_revision()
-        INTO made.account_id, made.id, made.owner_id, made.public_key, made.key_type, made.fingerprint,
-            made.description, made.metadata, made.acl, made.created_at, made.revision;
+        SELECT p_account, clock_timestamp(), adit.new_revision(),
+            p_id, coalesce(p_description, ''), coalesce(p_metadata, ''), p_public_key, p_key_type,
+                p_fingerprint, coalesce(p_acl, '{}'), owner_id
+        INTO made.account_id, made.created_at, made.revision,
+            made.id, made.description, made.metadata, made.public_key, made.key_type, made.fingerprint,
+                made.acl, made.owner_id;
         IF p_key IS NOT NULL THEN
             INSERT INTO adit.idempotency_key AS i (account_id, principal_id, key, request_digest,
                 base_url, answer)
@@ -105,11 +109,11 @@ BEGIN
             ON CONFLICT DO NOTHING;
         END IF;
         IF p_key IS NULL OR FOUND THEN
-            INSERT INTO adit.ssh_credential (account_id, id, owner_id,
-                public_key, key_type, fingerprint, description, metadata, acl, created_at, revision)
-            VALUES (made.account_id, made.id, made.owner_id,
-                made.public_key, made.key_type, made.fingerprint, made.description,
-                made.metadata, made.acl, made.created_at, made.revision);
+            INSERT INTO adit.ssh_credential (account_id, created_at, revision,
+                id, description, metadata, public_key, key_type, fingerprint, acl, owner_id)
+            VALUES (made.account_id, made.created_at, made.revision,
+                made.id, made.description, made.metadata, made.public_key, made.key_type, made.fingerprint,
+                    made.acl, made.owner_id);
             c := made;
             same_request := true;
         END IF;
@@ -122,16 +126,18 @@ BEGIN
         may_own, is_there, is_enabled, clock_timestamp(), same_request, coalesce(earlier.base_url, p_base_url);
 END
 $$;
-COMMENT ON FUNCTION adit.create_ssh_credential(text, bytea, text, text, text, text, text, text, text,
-    text, text[], double precision, text, bytea, text) IS 'POST /ssh_credentials.';
+COMMENT ON FUNCTION adit.create_ssh_credential(text, bytea, text,
+    text, text, text, text, text, text, text[], text,
+    double precision, text, bytea, text) IS 'POST /ssh_credentials.';
 
 CREATE OR REPLACE FUNCTION adit.update_ssh_credential(
-    p_account text, p_digest bytea, p_request text, p_id text, p_description text, p_metadata text,
-    p_acl text[], p_match bigint[], p_none bigint[])
+    p_account text, p_digest bytea, p_request text, p_id text,
+    p_description text, p_metadata text, p_acl text[],
+    p_match bigint[], p_none bigint[])
 RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_scope text,
-    r_id text, r_created_at timestamptz, r_description text, r_metadata text,
-    r_public_key text, r_acl text[], r_owner_id text, r_revision bigint, r_is_there boolean,
-    r_is_others boolean)
+    r_id text, r_created_at timestamptz, r_description text, r_metadata text, r_public_key text, r_acl text[],
+        r_owner_id text, r_revision bigint,
+    r_is_there boolean, r_is_others boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     k record;
@@ -144,15 +150,14 @@ BEGIN
         RETURN;
     END IF;
     UPDATE adit.ssh_credential AS s
-    SET description = coalesce(p_description, s.description),
-        metadata = coalesce(p_metadata, s.metadata),
+    SET description = coalesce(p_description, s.description), metadata = coalesce(p_metadata, s.metadata),
         acl = coalesce(p_acl, s.acl)
     WHERE s.account_id = p_account AND s.id = p_id
     AND (NOT k.read_only OR k.scope = 'own')
     AND (NOT k.read_only OR s.owner_id = k.principal_id)
     AND adit.meets(s.revision, p_match, p_none)
-    RETURNING s.id, s.created_at, s.description, s.metadata, s.public_key, s.acl, s.owner_id,
-        s.revision INTO c;
+    RETURNING s.id, s.created_at, s.description, s.metadata, s.public_key, s.acl, s.owner_id, s.revision
+    INTO c;
     IF NOT FOUND AND (NOT k.read_only OR k.scope = 'own') THEN
         SELECT s.owner_id INTO owner_id
         FROM adit.ssh_credential AS s WHERE s.account_id = p_account AND s.id = p_id;
@@ -163,8 +168,9 @@ BEGIN
         is_there, is_there AND k.scope = 'own' AND owner_id <> k.principal_id;
 END
 $$;
-COMMENT ON FUNCTION adit.update_ssh_credential(text, bytea, text, text, text, text, text[], bigint[],
-    bigint[]) IS 'PATCH /ssh_credentials/{id}.';
+COMMENT ON FUNCTION adit.update_ssh_credential(text, bytea, text, text,
+    text, text, text[],
+    bigint[], bigint[]) IS 'PATCH /ssh_credentials/{id}.';
 
 CREATE OR REPLACE FUNCTION adit.delete_ssh_credential(
     p_account text, p_digest bytea, p_request text, p_id text, p_match bigint[], p_none bigint[])
@@ -203,12 +209,13 @@ COMMENT ON FUNCTION adit.delete_ssh_credential(text, bytea, text, text, bigint[]
 
 -- p_sealed_for is the account that the secret is sealed for.
 CREATE OR REPLACE FUNCTION adit.put_oauth_module(
-    p_account text, p_digest bytea, p_request text, p_edge_id text, p_route_id text,
-    p_sealed_for text, p_enabled boolean, p_provider smallint, p_client_id text,
-    p_secret_key_id text, p_secret bytea, p_scopes text[], p_email_addresses text[],
-    p_email_domains text[], p_teams text[], p_organizations text[], p_options_passthrough boolean,
-    p_cookie_prefix text, p_inactivity_timeout bigint, p_maximum_duration bigint,
-    p_auth_check_interval bigint, p_match bigint[], p_none bigint[])
+    p_account text, p_digest bytea, p_request text,
+    p_edge_id text, p_route_id text, p_enabled boolean, p_provider smallint, p_client_id text,
+        p_client_secret_key_id text, p_client_secret_sealed bytea, p_scopes text[], p_email_addresses text[],
+        p_email_domains text[], p_teams text[], p_organizations text[], p_options_passthrough boolean,
+        p_cookie_prefix text, p_inactivity_timeout bigint, p_maximum_duration bigint,
+        p_auth_check_interval bigint,
+    p_sealed_for text, p_match bigint[], p_none bigint[])
 RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_scope text,
     r_revision bigint, r_right_account boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -227,32 +234,24 @@ BEGIN
     AND p_match IS NOT NULL AND NOT k.read_only
     FOR UPDATE;
     IF NOT k.read_only AND is_right AND (p_match IS NULL OR FOUND) THEN
-        INSERT INTO adit.oauth_module AS m (account_id, edge_id, route_id,
-            enabled, provider, client_id, client_secret_key_id, client_secret_sealed,
-            scopes, email_addresses, email_domains, teams, organizations,
-            options_passthrough, cookie_prefix,
-            inactivity_timeout, maximum_duration, auth_check_interval)
-        VALUES (p_account, p_edge_id, p_route_id,
-            p_enabled, p_provider, p_client_id, p_secret_key_id, p_secret,
-            coalesce(p_scopes, '{}'), coalesce(p_email_addresses, '{}'),
-            coalesce(p_email_domains, '{}'), coalesce(p_teams, '{}'),
-            coalesce(p_organizations, '{}'), p_options_passthrough, p_cookie_prefix,
-            p_inactivity_timeout, p_maximum_duration, p_auth_check_interval)
+        INSERT INTO adit.oauth_module AS m (account_id,
+            edge_id, route_id, enabled, provider, client_id, client_secret_key_id, client_secret_sealed,
+                scopes, email_addresses, email_domains, teams, organizations, options_passthrough,
+                cookie_prefix, inactivity_timeout, maximum_duration, auth_check_interval)
+        VALUES (p_account,
+            p_edge_id, p_route_id, p_enabled, p_provider, p_client_id, p_client_secret_key_id,
+                p_client_secret_sealed, coalesce(p_scopes, '{}'), coalesce(p_email_addresses, '{}'),
+                coalesce(p_email_domains, '{}'), coalesce(p_teams, '{}'), coalesce(p_organizations, '{}'),
+                p_options_passthrough, p_cookie_prefix, p_inactivity_timeout, p_maximum_duration,
+                p_auth_check_interval)
         ON CONFLICT (account_id, edge_id, route_id) DO UPDATE
-        SET enabled = excluded.enabled,
-            provider = excluded.provider,
-            client_id = excluded.client_id,
+        SET enabled = excluded.enabled, provider = excluded.provider, client_id = excluded.client_id,
             client_secret_key_id = excluded.client_secret_key_id,
-            client_secret_sealed = excluded.client_secret_sealed,
-            scopes = excluded.scopes,
-            email_addresses = excluded.email_addresses,
-            email_domains = excluded.email_domains,
-            teams = excluded.teams,
-            organizations = excluded.organizations,
-            options_passthrough = excluded.options_passthrough,
-            cookie_prefix = excluded.cookie_prefix,
-            inactivity_timeout = excluded.inactivity_timeout,
-            maximum_duration = excluded.maximum_duration,
+            client_secret_sealed = excluded.client_secret_sealed, scopes = excluded.scopes,
+            email_addresses = excluded.email_addresses, email_domains = excluded.email_domains,
+            teams = excluded.teams, organizations = excluded.organizations,
+            options_passthrough = excluded.options_passthrough, cookie_prefix = excluded.cookie_prefix,
+            inactivity_timeout = excluded.inactivity_timeout, maximum_duration = excluded.maximum_duration,
             auth_check_interval = excluded.auth_check_interval
         WHERE adit.meets(m.revision, p_match, p_none)
         RETURNING m.revision INTO made_revision;
@@ -261,9 +260,10 @@ BEGIN
         made_revision, is_right;
 END
 $$;
-COMMENT ON FUNCTION adit.put_oauth_module(text, bytea, text, text, text, text, boolean, smallint, text,
-    text, bytea, text[], text[], text[], text[], text[], boolean, text, bigint, bigint, bigint,
-    bigint[], bigint[]) IS 'PUT of an OAuth module.';
+COMMENT ON FUNCTION adit.put_oauth_module(text, bytea, text,
+    text, text, boolean, smallint, text, text, bytea, text[], text[], text[], text[], text[], boolean, text,
+        bigint, bigint, bigint,
+    text, bigint[], bigint[]) IS 'PUT of an OAuth module.';
 
 CREATE OR REPLACE FUNCTION adit.delete_oauth_module(
     p_account text, p_digest bytea, p_request text, p_edge_id text, p_route_id text,
@@ -299,8 +299,9 @@ COMMENT ON FUNCTION adit.delete_oauth_module(text, bytea, text, text, text, bigi
 -- ---- mutual TLS modules ----
 
 CREATE OR REPLACE FUNCTION adit.put_mutual_tls_module(
-    p_account text, p_digest bytea, p_request text, p_edge_id text, p_enabled boolean,
-    p_authority_ids text[], p_match bigint[], p_none bigint[])
+    p_account text, p_digest bytea, p_request text,
+    p_edge_id text, p_enabled boolean, p_certificate_authority_ids text[],
+    p_match bigint[], p_none bigint[])
 RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_scope text,
     r_revision bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -317,12 +318,12 @@ BEGIN
     AND p_match IS NOT NULL AND NOT k.read_only
     FOR UPDATE;
     IF NOT k.read_only AND (p_match IS NULL OR FOUND) THEN
-        INSERT INTO adit.mutual_tls_module AS m
-            (account_id, edge_id, enabled, certificate_authority_ids)
-        VALUES (p_account, p_edge_id, p_enabled, p_authority_ids)
+        INSERT INTO adit.mutual_tls_module AS m (account_id,
+            edge_id, enabled, certificate_authority_ids)
+        VALUES (p_account,
+            p_edge_id, p_enabled, p_certificate_authority_ids)
         ON CONFLICT (account_id, edge_id) DO UPDATE
-        SET enabled = excluded.enabled,
-            certificate_authority_ids = excluded.certificate_authority_ids
+        SET enabled = excluded.enabled, certificate_authority_ids = excluded.certificate_authority_ids
         WHERE adit.meets(m.revision, p_match, p_none)
         RETURNING m.revision INTO made_revision;
     END IF;
@@ -330,8 +331,9 @@ BEGIN
         made_revision;
 END
 $$;
-COMMENT ON FUNCTION adit.put_mutual_tls_module(text, bytea, text, text, boolean, text[], bigint[],
-    bigint[]) IS 'PUT of a mutual TLS module.';
+COMMENT ON FUNCTION adit.put_mutual_tls_module(text, bytea, text,
+    text, boolean, text[],
+    bigint[], bigint[]) IS 'PUT of a mutual TLS module.';
 
 CREATE OR REPLACE FUNCTION adit.delete_mutual_tls_module(
     p_account text, p_digest bytea, p_request text, p_edge_id text, p_match bigint[],

@@ -36,7 +36,7 @@ static bool answer_one(struct call *call, bool found, struct ssh_credential_list
 
 bool api_ssh_credential_read_create(struct call *call, struct error *err)
 {
-    struct ssh_credential_input *input = call_input(call, sizeof *input, err);
+    struct ssh_credential *input = call_input(call, sizeof *input, err);
 
     return input && ssh_credential_read_create(&call->body, call->arena, input, err) &&
            (!call->settings->require_acl || ssh_credential_check_rules(&input->acl, err));
@@ -107,7 +107,7 @@ bool api_ssh_credential_get(struct call *call, struct error *err)
 
 bool api_ssh_credential_read_update(struct call *call, struct error *err)
 {
-    struct ssh_credential_input *input = call_input(call, sizeof *input, err);
+    struct ssh_credential *input = call_input(call, sizeof *input, err);
 
     return input &&
            ssh_credential_read_update(&call->body, call->match.ids[0], call->arena, input, err) &&

@@ -130,13 +130,17 @@ static void put_audited_credential(struct buf *out, const struct row *row,
                                    const struct context *context)
 {
     put_column(out, row, "id", "id");
-    uri_write(out, context->base_url, "/ssh_credentials/", plain_column(row, "id"));
-    put_time(out, row, "created_at");
-    put_column(out, row, "description", "description");
-    put_column(out, row, "metadata", "metadata");
-    put_column(out, row, "public_key", "public_key");
-    put_column(out, row, "acl", "acl");
-    put_column(out, row, "owner_id", "owner_id");
+    ssh_credential_write_uri(out, context->base_url, plain_column(row, "id"));
+    for (size_t i = 1; i < ssh_credential_n_members; i++) {
+        const struct field *member = &ssh_credential_members[i];
+
+        if (member->shown != FIELD_SHOWN)
+            continue;
+        if (member->kind == FIELD_TIME)
+            put_time(out, row, member->name);
+        else
+            put_column(out, row, member->name, member->name);
+    }
 }
 
 static void put_audited_provider(struct buf *out, const struct row *row, int provider)
@@ -145,7 +149,7 @@ static void put_audited_provider(struct buf *out, const struct row *row, int pro
     for (size_t i = 0; i < oauth_provider_n_fields_of(provider); i++) {
         const struct field *field = &oauth_provider_fields[i];
 
-        if (!field->is_secret) {
+        if (!field->is_sealed) {
             put_column(out, row, field->name, field->name);
             continue;
         }
@@ -185,7 +189,7 @@ static void put_audited_oauth(struct buf *out, const struct row *row, const stru
     for (size_t i = MODULE_N_WRAPPER_ROWS; i < oauth_module_n_fields; i++) {
         const char *name = oauth_module_fields[i].name;
 
-        if (oauth_module_fields[i].kind == FIELD_OBJECT) {
+        if (oauth_module_fields[i].kind == FIELD_PROVIDER) {
             put_providers(out, row, context->names);
         } else if (oauth_module_fields[i].kind == FIELD_TEXT && column_is_null(row, name)) {
             json_put_member(out, name, text_of(context->names->cookie_prefix));

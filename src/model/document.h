@@ -57,8 +57,8 @@ struct document_principal {
 };
 
 struct document_credential {
-    struct ssh_credential_input input; /* an absent id or owner_id is to be found */
-    struct text created_at;            /* RFC 3339 in UTC, whole seconds */
+    struct ssh_credential input; /* an absent id or owner_id is to be found */
+    struct text created_at;      /* RFC 3339 in UTC, whole seconds */
 };
 
 /* Where a client secret is from. */
@@ -162,6 +162,6 @@ void document_write_mutual_tls(struct buf *out, const struct document_mutual_tls
 
 /* Appends the members of a credential that its columns are named after, without id and created_at,
  * into an object that the caller has opened. */
-void document_put_credential(struct buf *out, const struct ssh_credential_input *input);
+void document_put_credential(struct buf *out, const struct ssh_credential *input);
 
 #endif

@@ -193,10 +193,10 @@ static size_t join(struct field rows[MAX_FIELDS], const struct field *first, siz
 }
 
 /* A stored key goes by the id. */
-static bool read_entry_key(const struct field_reader *reader, struct ssh_credential_input *input,
+static bool read_entry_key(const struct field_reader *reader, struct ssh_credential *input,
                            struct error *err)
 {
-    return ssh_credential_read_key(input->public_key, &input->parsed_key, err) ||
+    return ssh_credential_parse_key(input, reader->arena, err) ||
            (input->id.s && input->public_key.s && field_note_fault(reader, "public_key", err));
 }
 
@@ -210,8 +210,8 @@ static bool read_credential_entry(const struct json_node *top, const struct fiel
 
     _Static_assert(offsetof(struct document_credential, input) == 0,
                    "the rows of a POST count from here");
-    *credential = (struct document_credential){
-        .input = {.description = text_of(""), .metadata = text_of(""), .acl = {.given = true}}};
+    *credential = (struct document_credential){.input.fingerprint = text_of("")};
+    fields_fill(ssh_credential_create_fields, ssh_credential_n_create_fields, credential);
     return fields_known(top, rows, n, err) &&
            fields_read(top, credential_fields, N_ROWS(credential_fields), credential, &strict,
                        err) &&
@@ -385,7 +385,7 @@ static bool read_oauth_entry(const struct json_node *top, const struct oauth_nam
     if (!take_secrets(top, names, reader->arena, &oauth->secret, err) ||
         !oauth_module_read(top, &ids, names, reader, &oauth->module, err))
         return false;
-    oauth->module.config.client_secret = (struct text){0};
+    oauth->module.config.client_secret = (struct field_secret){.plain = {0}};
     return true;
 }
 

@@ -43,14 +43,9 @@ void document_write_principal(struct buf *out, const struct document_principal *
     json_close(out, '}');
 }
 
-void document_put_credential(struct buf *out, const struct ssh_credential_input *input)
+void document_put_credential(struct buf *out, const struct ssh_credential *input)
 {
-    json_put_member(out, "owner_id", input->owner_id);
-    json_put_member(out, "description", input->description);
-    json_put_member(out, "metadata", input->metadata);
-    json_put_name(out, "acl");
-    json_put_texts(out, input->acl);
-    json_put_member(out, "public_key", input->public_key);
+    fields_write(out, ssh_credential_create_fields, ssh_credential_n_create_fields, input);
 }
 
 void document_write_credential(struct buf *out, const struct document_credential *credential)
@@ -86,7 +81,7 @@ static void put_document_provider(struct buf *out, const struct document_oauth *
         for (size_t i = 0; i < oauth_provider_n_fields_of(module->provider); i++) {
             const struct field *field = &oauth_provider_fields[i];
 
-            if (field->offset == offsetof(struct oauth_provider, client_secret))
+            if (field->is_sealed)
                 put_secret(out, oauth->secret.digest);
             else
                 field_write(out, field, (const char *)&module->config + field->offset);
@@ -105,7 +100,7 @@ void document_write_oauth(struct buf *out, const struct document_oauth *oauth,
     for (size_t i = MODULE_N_WRAPPER_ROWS; i < oauth_module_n_fields; i++) {
         const struct field *field = &oauth_module_fields[i];
 
-        if (field->kind == FIELD_OBJECT) {
+        if (field->kind == FIELD_PROVIDER) {
             json_put_name(out, field->name);
             put_document_provider(out, oauth, names);
         } else {

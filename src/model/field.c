@@ -8,6 +8,7 @@
 
 #include "base/ident.h"
 #include "base/invisible.h"
+#include "base/time.h"
 #include "json/write.h"
 
 /* A table, as the context of is_known(). */
@@ -276,8 +277,12 @@ static bool read_field(const struct field *field, const struct json_node *node, 
         return json_get_uint32(node, value, err);
     case FIELD_REFUSED:
         return refuse_given(field, node, err);
+    case FIELD_PROVIDER:
     case FIELD_OBJECT:
         return true;
+    case FIELD_NUMBER:
+    case FIELD_TIME:
+        break;
     }
     return error_set(err, ERR_INTERNAL);
 }
@@ -301,6 +306,14 @@ bool field_ident_valid(struct text value, const char **why)
     return ident_valid(value);
 }
 
+static void put_seconds(struct buf *out, int64_t seconds)
+{
+    char text[TIME_SIZE] = "";
+
+    time_write(text, seconds);
+    json_put_text(out, text_of(text));
+}
+
 void field_write_value(struct buf *out, enum field_kind kind, const void *value)
 {
     switch (kind) {
@@ -316,6 +329,13 @@ void field_write_value(struct buf *out, enum field_kind kind, const void *value)
     case FIELD_UINT32:
         json_put_uint(out, *(const uint32_t *)value);
         break;
+    case FIELD_NUMBER:
+        json_put_uint(out, (uint64_t)*(const int64_t *)value);
+        break;
+    case FIELD_TIME:
+        put_seconds(out, *(const int64_t *)value);
+        break;
+    case FIELD_PROVIDER:
     case FIELD_OBJECT:
     case FIELD_REFUSED:
         break;
@@ -326,4 +346,120 @@ void field_write(struct buf *out, const struct field *field, const void *value)
 {
     json_put_name(out, field->name);
     field_write_value(out, field->kind, value);
+}
+
+static bool is_read_by_model(const struct field *field)
+{
+    return field->is_sealed || field->kind == FIELD_PROVIDER || field->kind == FIELD_OBJECT;
+}
+
+void fields_write(struct buf *out, const struct field *fields, size_t n_fields, const void *target)
+{
+    for (size_t i = 0; i < n_fields; i++) {
+        if (fields[i].shown == FIELD_SHOWN && !is_read_by_model(&fields[i]))
+            field_write(out, &fields[i], (const char *)target + fields[i].offset);
+    }
+}
+
+/* ---- values ---- */
+
+void fields_fill(const struct field *fields, size_t n_fields, void *target)
+{
+    for (size_t i = 0; i < n_fields; i++) {
+        void *value = (char *)target + fields[i].offset;
+
+        if (fields[i].absent != FIELD_EMPTY)
+            continue;
+        if (fields[i].kind == FIELD_TEXT && !((struct text *)value)->s)
+            *(struct text *)value = text_of("");
+        if (fields[i].kind == FIELD_TEXTS)
+            ((struct text_list *)value)->given = true;
+    }
+}
+
+static bool copy_value_text(struct text *text, struct arena *arena)
+{
+    if (!text->s)
+        return true;
+    text->s = arena_copy(arena, text->s, text->len);
+    return text->s != NULL;
+}
+
+static bool copy_value_list(struct text_list *list, struct arena *arena)
+{
+    struct text *items = arena_array(arena, list->n, sizeof *items);
+    bool ok = items != NULL;
+
+    for (size_t i = 0; ok && i < list->n; i++) {
+        items[i] = list->items[i];
+        ok = copy_value_text(&items[i], arena);
+    }
+    list->items = items;
+    return ok;
+}
+
+static bool copy_secret(struct field_secret *secret, struct arena *arena)
+{
+    struct text sealed = {.s = (const char *)secret->sealed, .len = secret->sealed_len};
+    bool ok = copy_value_text(&secret->plain, arena) && copy_value_text(&secret->key_id, arena) &&
+              copy_value_text(&sealed, arena);
+
+    secret->sealed = (const unsigned char *)sealed.s;
+    return ok;
+}
+
+bool fields_copy(const struct field *fields, size_t n_fields, void *target, struct arena *arena)
+{
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < n_fields; i++) {
+        void *value = (char *)target + fields[i].offset;
+
+        if (fields[i].is_sealed)
+            ok = copy_secret(value, arena);
+        else if (fields[i].kind == FIELD_TEXT)
+            ok = copy_value_text(value, arena);
+        else if (fields[i].kind == FIELD_TEXTS)
+            ok = copy_value_list(value, arena);
+    }
+    return ok;
+}
+
+bool fields_any(const struct field *fields, size_t n_fields, const void *target)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < n_fields && !any; i++) {
+        const void *value = (const char *)target + fields[i].offset;
+
+        if (fields[i].kind == FIELD_TEXT)
+            any = ((const struct text *)value)->s != NULL;
+        else if (fields[i].kind == FIELD_TEXTS)
+            any = ((const struct text_list *)value)->n > 0;
+    }
+    return any;
+}
+
+static size_t texts_bytes(const struct text_list *list)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        sum += list->items[i].len;
+    return sum;
+}
+
+size_t fields_bytes(const struct field *fields, size_t n_fields, const void *target)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i < n_fields; i++) {
+        const void *value = (const char *)target + fields[i].offset;
+
+        if (fields[i].kind == FIELD_TEXT)
+            sum += ((const struct text *)value)->len;
+        else if (fields[i].kind == FIELD_TEXTS)
+            sum += texts_bytes(value);
+    }
+    return sum;
 }

@@ -18,12 +18,35 @@
 #define FIELD_MAX_ENTRIES 1000
 
 enum field_kind {
-    FIELD_TEXT,   /* struct text */
-    FIELD_TEXTS,  /* struct text_list */
-    FIELD_BOOL,   /* bool */
-    FIELD_UINT32, /* uint32_t */
-    FIELD_OBJECT, /* the model reads it itself */
-    FIELD_REFUSED /* a known name that is not accepted here: its error is `invalid` */
+    FIELD_TEXT,     /* struct text */
+    FIELD_TEXTS,    /* struct text_list */
+    FIELD_BOOL,     /* bool */
+    FIELD_UINT32,   /* uint32_t */
+    FIELD_NUMBER,   /* int64_t; in no body */
+    FIELD_TIME,     /* int64_t, seconds since 1970; in no body */
+    FIELD_PROVIDER, /* int, the position of an identity provider; the model reads it itself */
+    FIELD_OBJECT,   /* the model reads it itself */
+    FIELD_REFUSED   /* a known name that is not accepted here: its error is `invalid` */
+};
+
+/* What member_table.h says of a row; the first of each for the rows of other tables. */
+enum field_use {
+    FIELD_USE_CHANGE,
+    FIELD_USE_KEY,
+    FIELD_USE_CREATE,
+    FIELD_USE_OWNER,
+    FIELD_USE_MADE,
+    FIELD_USE_SERVER
+};
+enum field_shown { FIELD_SHOWN, FIELD_READ, FIELD_HIDDEN };
+enum field_absent { FIELD_ASIS, FIELD_EMPTY };
+
+/* A value that is sealed in the database.  A row of this has the offset of the plain text. */
+struct field_secret {
+    struct text plain;
+    struct text key_id; /* of the key that sealed it; absent: there is none */
+    const unsigned char *sealed;
+    size_t sealed_len;
 };
 
 /* A row: one field.  Checks that do not apply to the kind, or whose error is ERR_NONE, are skipped.
@@ -33,8 +56,12 @@ struct field {
     const char *mistaken; /* a name that callers use by mistake; NULL: none */
     int provider;         /* the position of the identity provider that it selects; 0: of none */
     enum field_kind kind;
+    enum field_use use;
+    enum field_shown shown;
+    enum field_absent absent;
     size_t offset;            /* of the value in the target struct */
     bool is_secret;           /* messages do not quote the value */
+    bool is_sealed;           /* the value is a struct field_secret */
     size_t max;               /* bytes of the text, or of each entry */
     enum error_code too_long; /* more than that */
     enum error_code too_many; /* more than FIELD_MAX_ENTRIES entries */
@@ -88,11 +115,29 @@ MUST_CHECK bool fields_read(const struct json_node *object, const struct field *
 /* The check `valid` of rows whose text or entries are identifiers (base/ident.h). */
 MUST_CHECK bool field_ident_valid(struct text value, const char **why);
 
-/* Writes the value at that address as JSON.  For FIELD_OBJECT and FIELD_REFUSED it writes nothing.
+/* Fills in what a new row has where a body gave nothing: rows of FIELD_EMPTY get the empty value.
  */
+void fields_fill(const struct field *fields, size_t n_fields, void *target);
+
+/* Copies the text of a struct into the arena.  Returns false if memory runs out. */
+MUST_CHECK bool fields_copy(const struct field *fields, size_t n_fields, void *target,
+                            struct arena *arena);
+
+/* Returns whether a struct has anything in it: a text, or an entry of a list. */
+MUST_CHECK bool fields_any(const struct field *fields, size_t n_fields, const void *target);
+
+/* Returns the bytes of text in a struct. */
+size_t fields_bytes(const struct field *fields, size_t n_fields, const void *target);
+
+/* Writes the value at that address as JSON.  For rows that the model reads itself, and those that
+ * are refused, it writes nothing. */
 void field_write_value(struct buf *out, enum field_kind kind, const void *value);
 
 /* Writes the name of a row, and the value at that address. */
 void field_write(struct buf *out, const struct field *field, const void *value);
+
+/* Writes the names and values of the rows that are shown, except sealed ones and those that the
+ * model reads itself. */
+void fields_write(struct buf *out, const struct field *fields, size_t n_fields, const void *target);
 
 #endif

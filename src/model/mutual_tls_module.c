@@ -3,24 +3,23 @@
 #include "model/mutual_tls_module.h"
 
 #include "json/write.h"
+#include "model/member.h"
 #include "model/module.h"
 #include "model/uri.h"
 
-#define AT(member) .offset = offsetof(struct mutual_tls_module, member)
+/* clang-format off */
+const struct field mutual_tls_module_members[] = {
+    MUTUAL_TLS_MODULE_MEMBERS(MEMBER_READ, mutual_tls_module)
+};
 
 const struct field mutual_tls_module_fields[] = {
     MODULE_WRAPPER_ROWS,
-    {.name = "enabled", .kind = FIELD_BOOL, AT(enabled)},
-    {.name = "certificate_authority_ids",
-     .mistaken = "certificate_authorities", /* the name in answers */
-     .kind = FIELD_TEXTS,
-     AT(certificate_authority_ids),
-     .too_many = ERR_AUTHORITIES_TOO_MANY,
-     .repeated = ERR_AUTHORITY_REPEATED,
-     .valid = field_ident_valid,
-     .invalid = ERR_AUTHORITY_ID_MALFORMED},
+    MUTUAL_TLS_MODULE_MEMBERS(MEMBER_IN_POST, mutual_tls_module)
 };
+/* clang-format on */
 
+const size_t mutual_tls_module_n_members =
+    sizeof mutual_tls_module_members / sizeof mutual_tls_module_members[0];
 const size_t mutual_tls_module_n_fields =
     sizeof mutual_tls_module_fields / sizeof mutual_tls_module_fields[0];
 

@@ -13,7 +13,9 @@ struct mutual_tls_module {
     int64_t revision; /* not a member: for the ETag */
 };
 
-/* The members of the body. */
+/* All members, in the order of their columns, and those of the body. */
+extern const struct field mutual_tls_module_members[];
+extern const size_t mutual_tls_module_n_members;
 extern const struct field mutual_tls_module_fields[];
 extern const size_t mutual_tls_module_n_fields;
 

@@ -7,6 +7,7 @@
 #include "base/ascii.h"
 #include "json/write.h"
 #include "model/domain.h"
+#include "model/member.h"
 
 #define COOKIE_PREFIX_MAX 100
 #define EMAIL_LOCAL_MAX 64
@@ -82,86 +83,30 @@ static bool cookie_prefix_valid(struct text value, const char **why)
     return true;
 }
 
-#define AT_MODULE(member) .offset = offsetof(struct oauth_module, member)
-#define AT(member) .offset = offsetof(struct oauth_provider, member)
+/* clang-format off */
+
+/* A row of the provider, counted from the module. */
+#define MEMBER_OF_CONFIG(type, name, kind, use, fixed, shown, filter, ...)                         \
+    MEMBER_ROW_AT(type, config.name, name, kind, use, shown, __VA_ARGS__)
+
+const struct field oauth_module_members[] = {
+    OAUTH_MODULE_MEMBERS(MEMBER_READ, MEMBER_OF_CONFIG, oauth_module)
+};
 
 const struct field oauth_module_fields[] = {
     MODULE_WRAPPER_ROWS,
-    {.name = "enabled", .kind = FIELD_BOOL, AT_MODULE(enabled)},
-    {.name = "provider", .kind = FIELD_OBJECT},
-    {.name = "options_passthrough", .kind = FIELD_BOOL, AT_MODULE(options_passthrough)},
-    {.name = "cookie_prefix",
-     .kind = FIELD_TEXT,
-     AT_MODULE(cookie_prefix),
-     .max = COOKIE_PREFIX_MAX,
-     .too_long = ERR_COOKIE_PREFIX_MALFORMED,
-     .valid = cookie_prefix_valid,
-     .invalid = ERR_COOKIE_PREFIX_MALFORMED},
-    {.name = "inactivity_timeout", .kind = FIELD_UINT32, AT_MODULE(inactivity_timeout)},
-    {.name = "maximum_duration", .kind = FIELD_UINT32, AT_MODULE(maximum_duration)},
-    {.name = "auth_check_interval", .kind = FIELD_UINT32, AT_MODULE(auth_check_interval)},
+    OAUTH_MODULE_MEMBERS(MEMBER_IN_POST, MEMBER_NOT, oauth_module)
 };
 
 const struct field oauth_provider_fields[] = {
-    {.name = "client_id",
-     .kind = FIELD_TEXT,
-     AT(client_id),
-     .max = OAUTH_TEXT_MAX,
-     .too_long = ERR_CLIENT_ID_TOO_LONG},
-    {.name = "client_secret",
-     .kind = FIELD_TEXT,
-     AT(client_secret),
-     .is_secret = true,
-     .max = OAUTH_TEXT_MAX,
-     .too_long = ERR_CLIENT_SECRET_TOO_LONG},
-    {.name = "scopes",
-     .kind = FIELD_TEXTS,
-     AT(scopes),
-     .max = OAUTH_TEXT_MAX,
-     .too_long = ERR_SCOPE_TOO_LONG,
-     .too_many = ERR_SCOPES_TOO_MANY,
-     .empty = ERR_SCOPE_EMPTY,
-     .repeated = ERR_SCOPE_REPEATED},
-    {.name = "email_addresses",
-     .kind = FIELD_TEXTS,
-     AT(email_addresses),
-     .too_many = ERR_EMAIL_ADDRESSES_TOO_MANY,
-     .empty = ERR_EMAIL_ADDRESS_EMPTY,
-     .repeated = ERR_EMAIL_ADDRESS_REPEATED,
-     .valid = oauth_email_address_valid,
-     .invalid = ERR_EMAIL_ADDRESS_MALFORMED},
-    {.name = "email_domains",
-     .kind = FIELD_TEXTS,
-     AT(email_domains),
-     .too_many = ERR_EMAIL_DOMAINS_TOO_MANY,
-     .empty = ERR_EMAIL_DOMAIN_EMPTY,
-     .repeated = ERR_EMAIL_DOMAIN_REPEATED,
-     .valid = email_domain_valid,
-     .invalid = ERR_EMAIL_DOMAIN_MALFORMED},
-    {.name = "teams",
-     .kind = FIELD_TEXTS,
-     AT(teams),
-     .max = OAUTH_TEXT_MAX,
-     .too_long = ERR_TEAM_MALFORMED,
-     .too_many = ERR_TEAMS_TOO_MANY,
-     .empty = ERR_TEAM_EMPTY,
-     .repeated = ERR_TEAM_REPEATED,
-     .valid = team_valid,
-     .invalid = ERR_TEAM_MALFORMED},
-    {.name = "organizations",
-     .kind = FIELD_TEXTS,
-     AT(organizations),
-     .max = OAUTH_TEXT_MAX,
-     .too_long = ERR_ORGANIZATION_TOO_LONG,
-     .too_many = ERR_ORGANIZATIONS_TOO_MANY,
-     .empty = ERR_ORGANIZATION_EMPTY,
-     .repeated = ERR_ORGANIZATION_REPEATED,
-     .valid = organization_valid,
-     .invalid = ERR_ORGANIZATION_MALFORMED},
+    OAUTH_MODULE_MEMBERS(MEMBER_NOT, MEMBER_IN_POST, oauth_provider)
 };
+
+/* clang-format on */
 
 #define N_ROWS(table) (sizeof(table) / sizeof(table)[0])
 
+const size_t oauth_module_n_members = N_ROWS(oauth_module_members);
 const size_t oauth_module_n_fields = N_ROWS(oauth_module_fields);
 const size_t oauth_provider_n_fields = N_ROWS(oauth_provider_fields);
 
@@ -194,9 +139,7 @@ static void drop_empty(struct text *value)
 
 static bool has_content(const struct oauth_provider *config)
 {
-    return config->client_id.s || config->client_secret.s || config->scopes.n ||
-           config->email_addresses.n || config->email_domains.n || config->teams.n ||
-           config->organizations.n;
+    return fields_any(oauth_provider_fields, oauth_provider_n_fields, config);
 }
 
 static bool read_config(const struct json_node *node, int provider,
@@ -209,7 +152,7 @@ static bool read_config(const struct json_node *node, int provider,
         !fields_read(node, oauth_provider_fields, n_fields, config, reader, err))
         return false;
     drop_empty(&config->client_id);
-    drop_empty(&config->client_secret);
+    drop_empty(&config->client_secret.plain);
     return true;
 }
 
@@ -221,10 +164,10 @@ static bool check_credentials(const struct json_node *node, const struct oauth_p
     struct json_node missing;
     char path[JSON_PATH_SIZE];
 
-    if (config->client_id.s && !config->client_secret.s) {
+    if (config->client_id.s && !config->client_secret.plain.s) {
         code = ERR_CLIENT_SECRET_MISSING;
         missing = json_member(node, "client_secret");
-    } else if (config->client_secret.s && !config->client_id.s) {
+    } else if (config->client_secret.plain.s && !config->client_id.s) {
         code = ERR_CLIENT_ID_MISSING;
         missing = json_member(node, "client_id");
     } else if (config->scopes.n > 0 && !config->client_id.s) {
@@ -440,7 +383,7 @@ void oauth_module_write_members(struct buf *out, const struct oauth_module *modu
     for (size_t i = MODULE_N_WRAPPER_ROWS; i < oauth_module_n_fields; i++) {
         const struct field *field = &oauth_module_fields[i];
 
-        if (field->kind == FIELD_OBJECT)
+        if (field->kind == FIELD_PROVIDER)
             write_provider(out, &shown, names);
         else
             field_write(out, field, (const char *)&shown + field->offset);

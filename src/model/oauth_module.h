@@ -29,7 +29,7 @@ struct oauth_names {
 /* The configuration of one provider. */
 struct oauth_provider {
     struct text client_id;
-    struct text client_secret;
+    struct field_secret client_secret;
     struct text_list scopes;
     struct text_list email_addresses;
     struct text_list email_domains;
@@ -48,6 +48,10 @@ struct oauth_module {
     uint32_t auth_check_interval;
     int64_t revision; /* not a member: for the ETag */
 };
+
+/* All members, in the order of their columns, with those of the provider. */
+extern const struct field oauth_module_members[];
+extern const size_t oauth_module_n_members;
 
 /* The members of the body, and of a provider.  Only one that has teams has the last
  * OAUTH_N_HOSTING_FIELDS of the latter. */

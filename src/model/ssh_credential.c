@@ -2,61 +2,34 @@
 /* SSH credentials. */
 #include "model/ssh_credential.h"
 
-#include "base/time.h"
+#include <string.h>
+
 #include "json/write.h"
 #include "model/acl.h"
+#include "model/member.h"
 #include "model/uri.h"
 
-#define DESCRIPTION_MAX 255
-#define METADATA_MAX 4096
-
-#define AT(member) .offset = offsetof(struct ssh_credential_input, member)
-
-#define RULE_FORMS                                                                                 \
+#define ACL_RULE_FORMS                                                                             \
     " A rule is '*', 'bind:<domain>', 'bind:*.<domain>', 'bind:<host>:<port>' or "                 \
     "'bind:<key>=<value>'."
 
-#define SHARED_FIELDS                                                                              \
-    {.name = "description",                                                                        \
-     .kind = FIELD_TEXT,                                                                           \
-     AT(description),                                                                              \
-     .max = DESCRIPTION_MAX,                                                                       \
-     .too_long = ERR_DESCRIPTION_TOO_LONG},                                                        \
-        {.name = "metadata",                                                                       \
-         .kind = FIELD_TEXT,                                                                       \
-         AT(metadata),                                                                             \
-         .max = METADATA_MAX,                                                                      \
-         .too_long = ERR_METADATA_TOO_LONG},                                                       \
-    {                                                                                              \
-        .name = "acl", .kind = FIELD_TEXTS, AT(acl), .too_many = ERR_ACL_TOO_MANY,                 \
-        .valid = acl_rule_valid, .forms = RULE_FORMS, .invalid = ERR_ACL_RULE                      \
-    }
+/* clang-format off */
+const struct field ssh_credential_members[] = {
+    SSH_CREDENTIAL_MEMBERS(MEMBER_READ, ssh_credential)
+};
 
 const struct field ssh_credential_create_fields[] = {
-    SHARED_FIELDS,
-    {.name = "public_key",
-     .kind = FIELD_TEXT,
-     AT(public_key),
-     .is_secret = true,
-     .max = PUBLIC_KEY_MAX,
-     .too_long = ERR_PUBLIC_KEY_TOO_LONG,
-     .empty = ERR_PUBLIC_KEY_MISSING},
-    {.name = "owner_id",
-     .kind = FIELD_TEXT,
-     AT(owner_id),
-     .valid = field_ident_valid,
-     .invalid = ERR_OWNER_ID_MALFORMED},
+    SSH_CREDENTIAL_MEMBERS(MEMBER_IN_POST, ssh_credential)
 };
 
 const struct field ssh_credential_update_fields[] = {
-    {.name = "id", .kind = FIELD_TEXT, AT(id)},
-    SHARED_FIELDS,
-    {.name = "public_key", .kind = FIELD_REFUSED, .invalid = ERR_PUBLIC_KEY_FIXED},
-    {.name = "owner_id", .kind = FIELD_REFUSED, .invalid = ERR_OWNER_FIXED},
+    SSH_CREDENTIAL_MEMBERS(MEMBER_IN_PATCH, ssh_credential)
 };
+/* clang-format on */
 
 #define N_ROWS(table) (sizeof(table) / sizeof(table)[0])
 
+const size_t ssh_credential_n_members = N_ROWS(ssh_credential_members);
 const size_t ssh_credential_n_create_fields = N_ROWS(ssh_credential_create_fields);
 const size_t ssh_credential_n_update_fields = N_ROWS(ssh_credential_update_fields);
 
@@ -74,6 +47,22 @@ bool ssh_credential_read_key(struct text public_key, struct public_key *key, str
     return error_field(err, ERR_PUBLIC_KEY_INVALID, "public_key", "public_key %s", reason);
 }
 
+bool ssh_credential_parse_key(struct ssh_credential *credential, struct arena *arena,
+                              struct error *err)
+{
+    struct public_key key;
+    char *fingerprint;
+
+    if (!ssh_credential_read_key(credential->public_key, &key, err))
+        return false;
+    fingerprint = arena_copy(arena, key.fingerprint, strlen(key.fingerprint));
+    if (!fingerprint)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    credential->key_type = text_of(key.type);
+    credential->fingerprint = text_of(fingerprint);
+    return true;
+}
+
 bool ssh_credential_check_rules(const struct text_list *acl, struct error *err)
 {
     return acl->n > 0 ||
@@ -81,18 +70,18 @@ bool ssh_credential_check_rules(const struct text_list *acl, struct error *err)
 }
 
 bool ssh_credential_read_create(const struct json_node *body, struct arena *arena,
-                                struct ssh_credential_input *input, struct error *err)
+                                struct ssh_credential *input, struct error *err)
 {
     const struct field_reader reader = {.arena = arena};
 
     return fields_known(body, ssh_credential_create_fields, ssh_credential_n_create_fields, err) &&
            fields_read(body, ssh_credential_create_fields, ssh_credential_n_create_fields, input,
                        &reader, err) &&
-           ssh_credential_read_key(input->public_key, &input->parsed_key, err);
+           ssh_credential_parse_key(input, arena, err);
 }
 
 bool ssh_credential_read_update(const struct json_node *body, struct text path_id,
-                                struct arena *arena, struct ssh_credential_input *input,
+                                struct arena *arena, struct ssh_credential *input,
                                 struct error *err)
 {
     const struct field_reader reader = {.arena = arena};
@@ -116,18 +105,9 @@ void ssh_credential_write_uri(struct buf *out, struct text base_url, struct text
 void ssh_credential_write(struct buf *out, const struct ssh_credential *credential,
                           struct text base_url)
 {
-    char created_at[TIME_SIZE] = "";
-
-    time_write(created_at, credential->created_at);
     json_open(out, '{');
     json_put_member(out, "id", credential->id);
     ssh_credential_write_uri(out, base_url, credential->id);
-    json_put_member(out, "created_at", text_of(created_at));
-    json_put_member(out, "description", credential->description);
-    json_put_member(out, "metadata", credential->metadata);
-    json_put_member(out, "public_key", credential->public_key);
-    json_put_name(out, "acl");
-    json_put_texts(out, credential->acl);
-    json_put_member(out, "owner_id", credential->owner_id);
+    fields_write(out, ssh_credential_members + 1, ssh_credential_n_members - 1, credential);
     json_close(out, '}');
 }

@@ -11,30 +11,23 @@
 #include "model/field.h"
 #include "model/public_key.h"
 
-/* The input for creating or changing a credential. */
-struct ssh_credential_input {
-    struct text id; /* PATCH only */
-    struct text description;
-    struct text metadata;
-    struct text_list acl;
-    struct text public_key;       /* POST only, as all below */
-    struct public_key parsed_key; /* made from public_key */
-    struct text owner_id;
-};
-
-/* A stored credential. */
+/* A credential: what a body gives, or a row.  What is not given is absent. */
 struct ssh_credential {
     struct text id;
     int64_t created_at; /* seconds since 1970 */
     struct text description;
     struct text metadata;
     struct text public_key;
+    struct text key_type; /* as the fingerprint, made from public_key */
+    struct text fingerprint;
     struct text_list acl;
     struct text owner_id;
     int64_t revision; /* not a member: for the ETag */
 };
 
-/* The members of the bodies of POST and PATCH. */
+/* All members, and those of the bodies of POST and PATCH. */
+extern const struct field ssh_credential_members[];
+extern const size_t ssh_credential_n_members;
 extern const struct field ssh_credential_create_fields[];
 extern const size_t ssh_credential_n_create_fields;
 extern const struct field ssh_credential_update_fields[];
@@ -43,11 +36,11 @@ extern const size_t ssh_credential_n_update_fields;
 /* Reads the body of a POST into *input, which the caller has zeroed.  Text belongs to the tree,
  * arrays to the arena.  Returns false with the error of the first wrong member. */
 MUST_CHECK bool ssh_credential_read_create(const struct json_node *body, struct arena *arena,
-                                           struct ssh_credential_input *input, struct error *err);
+                                           struct ssh_credential *input, struct error *err);
 
 /* Reads the body of a PATCH in the same way.  path_id is the identifier in the path. */
 MUST_CHECK bool ssh_credential_read_update(const struct json_node *body, struct text path_id,
-                                           struct arena *arena, struct ssh_credential_input *input,
+                                           struct arena *arena, struct ssh_credential *input,
                                            struct error *err);
 
 /* Refuses a list without a rule, for services that require rules ([service] require_acl).  Returns
@@ -58,6 +51,10 @@ MUST_CHECK bool ssh_credential_check_rules(const struct text_list *acl, struct e
  * absent, ERR_PUBLIC_KEY_INVALID or ERR_OUT_OF_MEMORY. */
 MUST_CHECK bool ssh_credential_read_key(struct text public_key, struct public_key *key,
                                         struct error *err);
+
+/* Makes of a credential's public key what is made of it, in the arena.  Returns false as above. */
+MUST_CHECK bool ssh_credential_parse_key(struct ssh_credential *credential, struct arena *arena,
+                                         struct error *err);
 
 /* Appends the credential as JSON.  base_url has no trailing slash.  A lack of memory sets
  * out->failed. */

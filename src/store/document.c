@@ -2,8 +2,11 @@
 /* The statements that read what documents hold. */
 #include "store/document.h"
 
-#include <stdio.h>
+#include <string.h>
 
+#include "base/time.h"
+#include "store/member_row.h"
+#include "store/member_sql.h"
 #include "store/oauth_secret.h"
 #include "store/sql.h"
 
@@ -30,24 +33,15 @@
 #define PRINCIPAL_COLUMNS "p.account_id, p.id, p.name, p.is_admin, NOT (" SQL_MAY_OWN("p") ")"
 #define PRINCIPAL_TYPES PG_TEXT PG_TEXT PG_TEXT PG_BOOL PG_BOOL
 
-#define CREDENTIAL_COLUMNS                                                                         \
-    "c.account_id, c.id, " SQL_RFC3339("c.created_at") ", c.owner_id, c.description, c.metadata,"  \
-    " c.acl, c.public_key, c.fingerprint"
-#define CREDENTIAL_TYPES                                                                           \
-    PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXTS PG_TEXT PG_TEXT
+#define CREDENTIAL_COLUMNS "c.account_id, " SSH_CREDENTIAL_COLUMNS("c.") ", c.fingerprint"
+#define CREDENTIAL_TYPES PG_TEXT SSH_CREDENTIAL_TYPES PG_TEXT
 
 #define OAUTH_COLUMNS                                                                              \
-    "m.account_id, m.edge_id, m.route_id, m.enabled, m.provider, m.client_id,"                     \
-    " m.client_secret_key_id, m.client_secret_sealed,"                                             \
-    " m.scopes, m.email_addresses, m.email_domains, m.teams, m.organizations,"                     \
-    " m.options_passthrough, m.cookie_prefix,"                                                     \
-    " m.inactivity_timeout, m.maximum_duration, m.auth_check_interval"
-#define OAUTH_TYPES                                                                                \
-    PG_TEXT PG_TEXT PG_TEXT PG_BOOL PG_SMALLINT PG_TEXT PG_TEXT PG_BYTEA                           \
-    PG_TEXTS PG_TEXTS PG_TEXTS PG_TEXTS PG_TEXTS PG_BOOL PG_TEXT PG_BIGINT PG_BIGINT PG_BIGINT
+    "m.account_id, m.edge_id, m.route_id, " OAUTH_MODULE_COLUMNS("m.", "m.client_secret_sealed")
+#define OAUTH_TYPES PG_TEXT PG_TEXT PG_TEXT OAUTH_MODULE_TYPES
 
-#define MUTUAL_TLS_COLUMNS "m.account_id, m.edge_id, m.enabled, m.certificate_authority_ids"
-#define MUTUAL_TLS_TYPES PG_TEXT PG_TEXT PG_BOOL PG_TEXTS
+#define MUTUAL_TLS_COLUMNS "m.account_id, m.edge_id, " MUTUAL_TLS_MODULE_COLUMNS("m.")
+#define MUTUAL_TLS_TYPES PG_TEXT PG_TEXT MUTUAL_TLS_MODULE_TYPES
 
 /* The rows after the last one.  Each list ends with $n how many, $n+1 the only account or NULL. */
 static const struct pg_statement scan_statements[DOCUMENT_N_KINDS] = {
@@ -219,120 +213,90 @@ bool document_begin(struct pg *pg, enum document_mode mode, struct error *err)
 
 /* ---- rows ---- */
 
-/* Reads the columns of a row from left to right. */
-struct columns {
-    const struct pg_result *result;
-    struct arena *arena;
-    int row;
-    int next;
-    bool failed;
-};
-
-static struct text take_text(struct columns *columns)
+static void read_principal_row(const struct pg_result *result, int row,
+                               struct document_principal *principal)
 {
-    return pg_text(columns->result, columns->row, columns->next++);
+    *principal = (struct document_principal){
+        .id = pg_text(result, row, 1),
+        .name = pg_text(result, row, 2),
+        .is_admin = pg_bool(result, row, 3),
+        .is_disabled = pg_bool(result, row, 4),
+    };
 }
 
-static bool take_bool(struct columns *columns)
+static bool read_credential_row(const struct pg_result *result, int row, struct arena *arena,
+                                struct document_credential *credential)
 {
-    return pg_bool(columns->result, columns->row, columns->next++);
+    struct ssh_credential *input = &credential->input;
+    char created_at[TIME_SIZE] = "";
+
+    *credential = (struct document_credential){.created_at = {0}};
+    if (!member_row_read(result, row, 1, ssh_credential_members, ssh_credential_n_members, input,
+                         arena))
+        return false;
+    input->fingerprint = pg_text(result, row, 1 + SSH_CREDENTIAL_N_COLUMNS);
+    time_write(created_at, input->created_at);
+    credential->created_at = text_of(arena_copy(arena, created_at, strlen(created_at)));
+    return credential->created_at.s != NULL;
 }
 
-static uint32_t take_uint32(struct columns *columns)
+static bool read_oauth_row(const struct pg_result *result, int row, struct arena *arena,
+                           struct document_oauth *oauth)
 {
-    return (uint32_t)pg_int(columns->result, columns->row, columns->next++);
-}
-
-static struct text_list take_texts(struct columns *columns)
-{
-    struct text_list list = {.n = 0};
-
-    if (!pg_texts(columns->result, columns->row, columns->next++, columns->arena, &list))
-        columns->failed = true;
-    return list;
-}
-
-static void read_credential_row(struct columns *columns, struct document_credential *credential)
-{
-    struct ssh_credential_input *input = &credential->input;
-
-    *credential = (struct document_credential){.input.id = take_text(columns)};
-    credential->created_at = take_text(columns);
-    input->owner_id = take_text(columns);
-    input->description = take_text(columns);
-    input->metadata = take_text(columns);
-    input->acl = take_texts(columns);
-    input->public_key = take_text(columns);
-    snprintf(input->parsed_key.fingerprint, sizeof input->parsed_key.fingerprint, "%s",
-             take_text(columns).s);
+    *oauth =
+        (struct document_oauth){.edge_id = pg_text(result, row, 1), .id = pg_text(result, row, 2)};
+    return member_row_read(result, row, 3, oauth_module_members, oauth_module_n_members,
+                           &oauth->module, arena);
 }
 
 /* Returns false with *err for a module that would lose its provider in a document. */
-static bool read_oauth_row(struct columns *columns, struct document_row *row, struct error *err)
+static bool provider_is_known(const struct pg_result *result, int row,
+                              const struct document_oauth *oauth, struct error *err)
 {
-    struct document_oauth *oauth = &row->entry.of.oauth;
-    struct oauth_module *module = &oauth->module;
-    struct oauth_provider *config = &module->config;
-    uint32_t position;
-
-    *oauth = (struct document_oauth){.edge_id = take_text(columns)};
-    oauth->id = take_text(columns);
-    module->enabled = take_bool(columns);
-    position = take_uint32(columns);
-    module->provider = identity_provider_stored(position);
-    config->client_id = take_text(columns);
-    row->key_id = take_text(columns);
-    row->sealed = pg_bytes(columns->result, columns->row, columns->next++, &row->sealed_len);
-    config->scopes = take_texts(columns);
-    config->email_addresses = take_texts(columns);
-    config->email_domains = take_texts(columns);
-    config->teams = take_texts(columns);
-    config->organizations = take_texts(columns);
-    module->options_passthrough = take_bool(columns);
-    module->cookie_prefix = take_text(columns);
-    module->inactivity_timeout = take_uint32(columns);
-    module->maximum_duration = take_uint32(columns);
-    module->auth_check_interval = take_uint32(columns);
-    return module->provider > 0 || position == 0 ||
+    return oauth->module.provider > 0 || pg_is_null(result, row, 3 + OAUTH_MODULE_PROVIDER) ||
            error_cause(err, ERR_INTERNAL,
                        "edge %.*s, route %.*s: the module has a provider that only a later version "
                        "of Adit knows; use that version",
                        (int)oauth->edge_id.len, oauth->edge_id.s, (int)oauth->id.len, oauth->id.s);
 }
 
+static bool read_mutual_tls_row(const struct pg_result *result, int row, struct arena *arena,
+                                struct document_mutual_tls *module)
+{
+    *module = (struct document_mutual_tls){.id = pg_text(result, row, 1)};
+    return member_row_read(result, row, 2, mutual_tls_module_members, mutual_tls_module_n_members,
+                           &module->module, arena);
+}
+
 bool document_row_read(const struct pg_result *result, enum document_kind kind, int row,
                        struct arena *arena, struct document_row *out, struct error *err)
 {
-    struct columns columns = {.result = result, .arena = arena, .row = row};
+    bool ok = true;
 
-    *out = (struct document_row){.account_id = take_text(&columns), .entry.kind = kind};
+    *out = (struct document_row){.account_id = pg_text(result, row, 0), .entry.kind = kind};
     switch (kind) {
     case DOCUMENT_ACCOUNT:
         out->entry.of.account_entry =
-            (struct document_account){.id = out->account_id, .name = take_text(&columns)};
+            (struct document_account){.id = out->account_id, .name = pg_text(result, row, 1)};
         break;
     case DOCUMENT_PRINCIPAL:
-        out->entry.of.principal.id = take_text(&columns);
-        out->entry.of.principal.name = take_text(&columns);
-        out->entry.of.principal.is_admin = take_bool(&columns);
-        out->entry.of.principal.is_disabled = take_bool(&columns);
+        read_principal_row(result, row, &out->entry.of.principal);
         break;
     case DOCUMENT_CREDENTIAL:
-        read_credential_row(&columns, &out->entry.of.credential);
+        ok = read_credential_row(result, row, arena, &out->entry.of.credential);
         break;
     case DOCUMENT_OAUTH:
-        if (!read_oauth_row(&columns, out, err))
+        ok = read_oauth_row(result, row, arena, &out->entry.of.oauth);
+        if (ok && !provider_is_known(result, row, &out->entry.of.oauth, err))
             return false;
         break;
     case DOCUMENT_MUTUAL_TLS:
-        out->entry.of.mutual_tls.id = take_text(&columns);
-        out->entry.of.mutual_tls.module.enabled = take_bool(&columns);
-        out->entry.of.mutual_tls.module.certificate_authority_ids = take_texts(&columns);
+        ok = read_mutual_tls_row(result, row, arena, &out->entry.of.mutual_tls);
         break;
     case DOCUMENT_N_KINDS:
         break;
     }
-    return !columns.failed || error_set(err, ERR_OUT_OF_MEMORY);
+    return ok || error_set(err, ERR_OUT_OF_MEMORY);
 }
 
 static struct keyring_place secret_place_of(const struct document_row *row)
@@ -348,9 +312,11 @@ bool document_row_secret(const struct document_row *row, struct keyring *keyring
 {
     struct keyring_place place = secret_place_of(row);
 
+    const struct field_secret *sealed = &row->entry.of.oauth.module.config.client_secret;
+
     *secret = (struct text){0};
-    return !row->sealed || keyring_open(keyring, &place, row->key_id, row->sealed, row->sealed_len,
-                                        arena, secret, err);
+    return !sealed->sealed || keyring_open(keyring, &place, sealed->key_id, sealed->sealed,
+                                           sealed->sealed_len, arena, secret, err);
 }
 
 bool document_row_digest(const struct document_row *row, struct keyring *keyring,

@@ -24,10 +24,7 @@ MUST_CHECK bool document_begin(struct pg *pg, enum document_mode mode, struct er
 /* A row as an entry of a document.  Text belongs to the result, arrays to the arena. */
 struct document_row {
     struct text account_id;
-    struct document_entry entry; /* kind and of; no secret */
-    struct text key_id;          /* DOCUMENT_OAUTH: the sealed secret; absent: there is none */
-    const unsigned char *sealed;
-    size_t sealed_len;
+    struct document_entry entry; /* kind and of; a client secret only as it is sealed */
 };
 
 /* Rows of a kind, in byte order of their account and identifiers.  The caller fills in the first

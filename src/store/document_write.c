@@ -2,8 +2,6 @@
 /* The statements that write what documents want.  The rows of each come as one JSON list. */
 #include "store/document_write.h"
 
-#include <stdio.h>
-
 #include "base/ident.h"
 #include "json/write.h"
 #include "store/key_limits.h"
@@ -99,16 +97,6 @@ bool document_lock(struct pg *pg, bool *is_alone, struct error *err)
 
 /* ---- rows as JSON ---- */
 
-/* Writes the column that is named as the field is. */
-static void put_fields(struct buf *out, const struct field *fields, size_t n_fields,
-                       const void *values)
-{
-    for (size_t i = 0; i < n_fields; i++) {
-        if (fields[i].kind != FIELD_OBJECT && !fields[i].is_secret)
-            field_write(out, &fields[i], (const char *)values + fields[i].offset);
-    }
-}
-
 /* Writes the columns of the table's key. */
 static void put_row_key(struct buf *out, const struct document_row *row)
 {
@@ -154,30 +142,30 @@ static void put_principal_columns(struct buf *out, const struct document_princip
 static void put_credential_columns(struct buf *out, const struct document_credential *credential,
                                    bool is_update)
 {
-    const struct ssh_credential_input *input = &credential->input;
+    const struct ssh_credential *input = &credential->input;
 
     document_put_credential(out, input);
     if (is_update)
         return;
-    json_put_member(out, "key_type", text_of(input->parsed_key.type));
-    json_put_member(out, "fingerprint", text_of(input->parsed_key.fingerprint));
+    json_put_member(out, "key_type", input->key_type);
+    json_put_member(out, "fingerprint", input->fingerprint);
     if (credential->created_at.s)
         json_put_member(out, "created_at", credential->created_at);
 }
 
 /* As PostgreSQL reads a bytea. */
-static void put_sealed(struct buf *out, const struct document_row *row)
+static void put_sealed(struct buf *out, const struct field_secret *secret)
 {
     static const char digits[] = "0123456789abcdef";
 
     json_put_name(out, "client_secret_sealed");
-    if (!row->sealed) {
+    if (!secret->sealed) {
         json_put_null(out);
         return;
     }
     buf_puts(out, "\"\\\\x");
-    for (size_t i = 0; i < row->sealed_len; i++)
-        buf_add(out, (char[]){digits[row->sealed[i] >> 4], digits[row->sealed[i] & 15]}, 2);
+    for (size_t i = 0; i < secret->sealed_len; i++)
+        buf_add(out, (char[]){digits[secret->sealed[i] >> 4], digits[secret->sealed[i] & 15]}, 2);
     buf_puts(out, "\"");
 }
 
@@ -191,11 +179,10 @@ static void put_oauth_columns(struct buf *out, const struct document_change *cha
     else
         json_put_null(out);
     if (!change->keeps_secret) {
-        json_put_member(out, "client_secret_key_id", change->row.key_id);
-        put_sealed(out, &change->row);
+        json_put_member(out, "client_secret_key_id", module->config.client_secret.key_id);
+        put_sealed(out, &module->config.client_secret);
     }
-    put_fields(out, oauth_module_fields, oauth_module_n_fields, module);
-    put_fields(out, oauth_provider_fields, oauth_provider_n_fields, &module->config);
+    fields_write(out, oauth_module_members, oauth_module_n_members, module);
 }
 
 static void put_columns(struct buf *out, const struct document_change *change,
@@ -218,8 +205,8 @@ static void put_columns(struct buf *out, const struct document_change *change,
         put_oauth_columns(out, change);
         break;
     case DOCUMENT_MUTUAL_TLS:
-        put_fields(out, mutual_tls_module_fields, mutual_tls_module_n_fields,
-                   &entry->of.mutual_tls.module);
+        fields_write(out, mutual_tls_module_members, mutual_tls_module_n_members,
+                     &entry->of.mutual_tls.module);
         break;
     case DOCUMENT_N_KINDS:
         break;

@@ -7,7 +7,20 @@
 #include "base/buf.h"
 #include "base/must_check.h"
 #include "filter/filter.h"
+#include "model/member_table.h"
 #include "store/store.h"
+
+/* A row of a table of what filters may name, from a row of model/member_table.h. */
+/* clang-format off */
+#define FILTER_MEMBER(alias, name, kind, use, fixed, shown, filter, ...)                           \
+    FILTER_MEMBER_##filter(alias, name, kind)
+#define FILTER_MEMBER_FILTERED(alias, name, kind) {#name, FILTER_OF_##kind, alias "." #name},
+#define FILTER_MEMBER_UNFILTERED(alias, name, kind)
+#define FILTER_OF_TEXT FILTER_STRING
+#define FILTER_OF_TEXTS FILTER_STRINGS
+#define FILTER_OF_BOOL FILTER_BOOL
+#define FILTER_OF_TIME FILTER_TIME
+/* clang-format on */
 
 /* Appends the filter to sql as a condition in brackets, which is true or false and never NULL, and
  * its literals to the parameters.  The members' expressions must not be NULL, but for those of type

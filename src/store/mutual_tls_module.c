@@ -4,21 +4,23 @@
 
 #include "store/executor.h"
 #include "store/filter.h"
+#include "store/member_row.h"
+#include "store/member_sql.h"
 #include "store/page_rows.h"
 
 /* clang-format off */
 
-/* $1 digest, $2 account, $3 request, $4 edge_id, $5 enabled, $6 certificate_authority_ids, $7 If-Match,
- * $8 If-None-Match.
+/* $1 digest, $2 account, $3 request, those of the module, of which $4 is its edge, and these.
  * "old" locks the row that If-Match names: the INSERT cannot check that it is there and stays. */
+#define IF_MATCH MUTUAL_TLS_MODULE_PARAM_1
+#define IF_NONE_MATCH MUTUAL_TLS_MODULE_PARAM_2
 #define PUT_HEAD                                                                                   \
     "INSERT INTO adit.mutual_tls_module AS m"                                                      \
-      " (account_id, edge_id, enabled, certificate_authority_ids)"                                 \
-    " SELECT caller.account_id, $4::text, $5::boolean, $6::text[]"
+      " (account_id, " MUTUAL_TLS_MODULE_WRITTEN("") ")"                                           \
+    " SELECT caller.account_id, " MUTUAL_TLS_MODULE_VALUES
 #define PUT_ON_CONFLICT                                                                            \
     " ON CONFLICT (account_id, edge_id) DO UPDATE"                                                 \
-    " SET enabled = excluded.enabled,"                                                             \
-      " certificate_authority_ids = excluded.certificate_authority_ids"
+    " SET " MUTUAL_TLS_MODULE_EXCLUDED
 
 static const struct pg_statement put_statement = {
     .name = "mutual_tls_module_put",
@@ -32,16 +34,16 @@ static const struct pg_statement put_statement = {
             " JOIN adit.mutual_tls_module AS m"
               " ON m.account_id = caller.account_id"
               " AND m.edge_id = $4::text COLLATE \"C\""
-            " WHERE $7::bigint[] IS NOT NULL"
+            " WHERE " IF_MATCH "::bigint[] IS NOT NULL"
               " AND " CALLER_FIRST(CALLER_MAY_WRITE)
             " FOR UPDATE OF m"
         "), m AS ("
             PUT_HEAD
             " FROM caller"
             " WHERE " CALLER_MAY_WRITE
-              " AND ($7::bigint[] IS NULL OR EXISTS (SELECT FROM old))"
+              " AND (" IF_MATCH "::bigint[] IS NULL OR EXISTS (SELECT FROM old))"
             PUT_ON_CONFLICT
-            " WHERE " CALLER_CONDITION("m", "$7", "$8")
+            " WHERE " CALLER_CONDITION("m", IF_MATCH, IF_NONE_MATCH)
             " RETURNING m.revision"
         ")"
         " SELECT " CALLER_COLUMNS_OF("caller") ", m.revision"
@@ -49,11 +51,11 @@ static const struct pg_statement put_statement = {
         " LEFT JOIN m ON true",
     .distributed_sql =
         "SELECT * FROM adit.put_mutual_tls_module("
-          "$2::text, $1::bytea, $3::text, $4::text, $5::boolean, $6::text[],"
-          " $7::bigint[], $8::bigint[])",
+          "$2::text, $1::bytea, $3::text, " MUTUAL_TLS_MODULE_PARAMS ","
+          " " IF_MATCH "::bigint[], " IF_NONE_MATCH "::bigint[])",
 };
 
-/* $1 to $6, without a condition. */
+/* The same without a condition. */
 static const struct pg_statement quick_put_statement = {
     .name = "mutual_tls_module_quick_put",
     .types = CALLER_TYPES PG_BIGINT,
@@ -71,7 +73,7 @@ enum put_column { COLUMN_PUT_REVISION = CALLER_N_COLUMNS };
 
 /* $1 digest, $2 account, $3 edge_id. */
 #define GET_SQL(in_account)                                                                        \
-    "SELECT " CALLER_COLUMNS_OF("k") ", m.enabled, m.certificate_authority_ids, m.revision"        \
+    "SELECT " CALLER_COLUMNS_OF("k") ", " MUTUAL_TLS_MODULE_COLUMNS("m.")                          \
     " FROM adit.api_key AS k"                                                                      \
     CALLER_JOINS("adit.mutual_tls_module", "m", "m.*",                                                    \
                  " AND m.edge_id = $3::text COLLATE \"C\"" in_account)                             \
@@ -79,7 +81,7 @@ enum put_column { COLUMN_PUT_REVISION = CALLER_N_COLUMNS };
 
 static const struct pg_statement get_statement = {
     .name = "mutual_tls_module_get",
-    .types = CALLER_TYPES PG_BOOL PG_TEXTS PG_BIGINT,
+    .types = CALLER_TYPES MUTUAL_TLS_MODULE_TYPES,
     .is_short = true,
     .sql = GET_SQL(""),
     .distributed_sql = GET_SQL(CALLER_AND_IN_ACCOUNT("m")),
@@ -88,13 +90,13 @@ static const struct pg_statement get_statement = {
 /* $1 digest, $2 account, $3 edge_id of the module before the page (never NULL), $4 limit.
  * '' sorts before every edge_id, so the caller's row comes first. */
 #define LIST_HEAD_AND(in_account)                                                                  \
-    "SELECT " CALLER_COLUMNS_OF("k") ", NULL::boolean, NULL::text[], NULL::bigint,"                \
+    "SELECT " CALLER_COLUMNS_OF("k") ", " MUTUAL_TLS_MODULE_NO_COLUMNS ","                         \
       " ''::text COLLATE \"C\" AS listed_edge_id"                                                  \
     " FROM adit.api_key AS k"                                                                      \
     " WHERE " CALLER_KEY_IS_GOOD                                                                   \
     " UNION ALL ("                                                                                 \
         "SELECT " CALLER_NO_COLUMNS ","                                                            \
-          " m.enabled, m.certificate_authority_ids, m.revision, m.edge_id"                         \
+          " " MUTUAL_TLS_MODULE_COLUMNS("m.") ", m.edge_id"                                        \
         " FROM adit.mutual_tls_module AS m"                                                        \
         " WHERE m.account_id = " CALLER_ACCOUNT in_account                                         \
           " AND m.edge_id > $3::text COLLATE \"C\""
@@ -108,14 +110,14 @@ static const struct pg_statement get_statement = {
 
 static const struct pg_statement list_statement = {
     .name = "mutual_tls_module_list",
-    .types = CALLER_TYPES PG_BOOL PG_TEXTS PG_BIGINT PG_TEXT,
+    .types = CALLER_TYPES MUTUAL_TLS_MODULE_TYPES PG_TEXT,
     .sql = LIST_HEAD LIST_END,
     .distributed_sql = DISTRIBUTED_LIST_HEAD LIST_END,
 };
 
 static const struct filter_statement filtered_list_statement = {
     .name = "mutual_tls_module_filtered_list",
-    .types = CALLER_TYPES PG_BOOL PG_TEXTS PG_BIGINT PG_TEXT,
+    .types = CALLER_TYPES MUTUAL_TLS_MODULE_TYPES PG_TEXT,
     .fast = "edge_id == \"...\"",
     .head = LIST_HEAD,
     .distributed_head = DISTRIBUTED_LIST_HEAD,
@@ -123,19 +125,15 @@ static const struct filter_statement filtered_list_statement = {
 };
 
 const struct filter_member mutual_tls_module_filter_members[] = {
-    {"edge_id", FILTER_STRING, "m.edge_id"},
+    MUTUAL_TLS_MODULE_MEMBERS(FILTER_MEMBER, "m")
     {"id", FILTER_STRING, "m.edge_id"},
-    {"enabled", FILTER_BOOL, "m.enabled"},
-    {"certificate_authority_ids", FILTER_STRINGS, "m.certificate_authority_ids"},
     {.name = NULL},
 };
 
 /* Only the list has the last one. */
 enum column {
-    COLUMN_ENABLED = CALLER_N_COLUMNS,
-    COLUMN_AUTHORITY_IDS,
-    COLUMN_REVISION,
-    COLUMN_EDGE_ID
+    COLUMN_FIRST = CALLER_N_COLUMNS,
+    COLUMN_EDGE_ID = CALLER_N_COLUMNS + MUTUAL_TLS_MODULE_N_COLUMNS
 };
 
 /* $1 digest, $2 account, $3 request, $4 edge_id, $5 If-Match, $6 If-None-Match. */
@@ -178,8 +176,8 @@ bool store_mutual_tls_module_put(struct store *store, const struct store_request
 
     executor_write_params(&params, request);
     pg_add_text(&params, edge_id);
-    pg_add_bool(&params, module->enabled);
-    pg_add_texts(&params, module->certificate_authority_ids, request->arena);
+    member_params_add(&params, mutual_tls_module_members, mutual_tls_module_n_members, module,
+                      request->arena);
     if (!precondition_given(&request->condition) &&
         !executor_run_quick(store, &quick_put_statement, request, &params, &result, err))
         return false;
@@ -195,9 +193,8 @@ bool store_mutual_tls_module_put(struct store *store, const struct store_request
 static bool read_row(const struct pg_result *result, int row, struct arena *arena,
                      struct mutual_tls_module *module)
 {
-    module->enabled = pg_bool(result, row, COLUMN_ENABLED);
-    module->revision = pg_int(result, row, COLUMN_REVISION);
-    return pg_texts(result, row, COLUMN_AUTHORITY_IDS, arena, &module->certificate_authority_ids);
+    return member_row_copy(result, row, COLUMN_FIRST, mutual_tls_module_members,
+                           mutual_tls_module_n_members, module, arena);
 }
 
 bool store_mutual_tls_module_get(struct store *store, const struct store_request *request,
@@ -212,7 +209,7 @@ bool store_mutual_tls_module_get(struct store *store, const struct store_request
     pg_add_text(&params, edge_id);
     if (!executor_run(store, &get_statement, request, &params, &result, err))
         return false;
-    if (pg_is_null(result, 0, COLUMN_ENABLED))
+    if (pg_is_null(result, 0, COLUMN_FIRST))
         error_set(err, ERR_MUTUAL_TLS_NOT_FOUND);
     else if (!read_row(result, 0, request->arena, module))
         error_set(err, ERR_OUT_OF_MEMORY);
@@ -244,16 +241,6 @@ static bool read_listed(const struct pg_result *result, int row, struct arena *a
     return item->edge_id.s && read_row(result, row, arena, &item->module);
 }
 
-static size_t authority_bytes(const struct mutual_tls_module *module)
-{
-    const struct text_list *ids = &module->certificate_authority_ids;
-    size_t sum = 0;
-
-    for (size_t i = 0; i < ids->n; i++)
-        sum += ids->items[i].len;
-    return sum;
-}
-
 bool store_mutual_tls_module_list(struct store *store, const struct store_request *request,
                                   const struct mutual_tls_module_page *page,
                                   struct mutual_tls_module_list *list, struct error *err)
@@ -283,7 +270,8 @@ bool store_mutual_tls_module_list(struct store *store, const struct store_reques
     ok = list->items != NULL;
     for (; ok && list->n < most && bytes < page->most_bytes; list->n++) {
         ok = read_listed(result, 1 + (int)list->n, request->arena, &list->items[list->n]);
-        bytes += authority_bytes(&list->items[list->n].module);
+        bytes += fields_bytes(mutual_tls_module_members, mutual_tls_module_n_members,
+                              &list->items[list->n].module);
     }
     list->more = list->n < n;
     pg_result_free(result);

@@ -4,6 +4,7 @@
 
 #include "store/executor.h"
 #include "store/key_limits.h"
+#include "store/member_row.h"
 #include "store/sql.h"
 #include "store/ssh_credential_list.h"
 
@@ -13,35 +14,37 @@
 
 /* Columns that only some statements have. */
 enum create_column {
-    COLUMN_MAY_OWN = SSH_CREDENTIAL_N_COLUMNS,
+    COLUMN_MAY_OWN = SSH_CREDENTIAL_END,
     COLUMN_OWNER_IS_THERE,
     COLUMN_OWNER_IS_ENABLED,
     COLUMN_NOW,
     COLUMN_SAME_REQUEST,
     COLUMN_BASE_URL
 };
-enum change_column { COLUMN_IS_THERE = SSH_CREDENTIAL_N_COLUMNS };
+enum change_column { COLUMN_IS_THERE = SSH_CREDENTIAL_END };
 
 /* clang-format off */
 
-/* Parameters of both ways to create, in the order of add_create_params():
- *  $1 digest         $2 account        $3 request        $4 id             $5 owner_id
- *  $6 public_key     $7 key_type       $8 fingerprint    $9 description   $10 metadata
- * $11 acl           $12 time in the id (ms)
- * and with an Idempotency-Key: $13 key, $14 request_digest, $15 base_url.
+/* Parameters of both ways to create, in the order of add_create_params(): $1 digest, $2 account,
+ * $3 request, those of the credential, and these.  The last three are for an Idempotency-Key.
  *
  * A caller who is no admin, or has a key for own credentials, may only name itself as owner, an
  * admin anyone in the account.  The responder estimates the database's time for the id: after days,
  * or after a clock was set, it may be wrong, and the statement writes nothing. */
+#define ID_MS SSH_CREDENTIAL_PARAM_1 /* the time in the id */
+#define ONCE_KEY SSH_CREDENTIAL_PARAM_2
+#define ONCE_REQUEST_DIGEST SSH_CREDENTIAL_PARAM_3
+#define ONCE_BASE_URL SSH_CREDENTIAL_PARAM_4
+#define OWNER_ID SSH_CREDENTIAL_OWNER
 #define IS_TIMELY                                                                                  \
-    "pg_catalog.abs($12::float8 - pg_catalog.date_part('epoch', pg_catalog.now()) * 1000) <= 1000"
+    "pg_catalog.abs(" ID_MS "::float8 - pg_catalog.date_part('epoch', pg_catalog.now()) * 1000) <= 1000"
 #define OWNER_CTE                                                                                  \
     ", asked AS MATERIALIZED ("                                                                    \
         "SELECT caller.account_id, caller.read_only, caller.id, caller.scope,"                     \
           " caller.principal_id,"                                                                  \
-          " coalesce($5::text COLLATE \"C\", caller.principal_id) AS owner_id,"                    \
-          " $5::text IS NULL"                                                                      \
-            " OR $5::text = caller.principal_id"                                                   \
+          " coalesce(" OWNER_ID "::text COLLATE \"C\", caller.principal_id) AS owner_id,"                    \
+          " " OWNER_ID "::text IS NULL"                                                                      \
+            " OR " OWNER_ID "::text = caller.principal_id"                                                   \
             " OR (" CALLER_MAY_WRITE                                                               \
               " AND (SELECT p.is_admin FROM adit.principal AS p"                                   \
               " WHERE p.account_id = caller.account_id"                                            \
@@ -49,8 +52,8 @@ enum change_column { COLUMN_IS_THERE = SSH_CREDENTIAL_N_COLUMNS };
         " FROM caller"                                                                             \
     "), owner AS MATERIALIZED ("                                                                   \
         "SELECT asked.*,"                                                                          \
-          " $5::text IS NULL OR p.id IS NOT NULL AS is_there,"                                     \
-          " $5::text IS NULL OR " SQL_MAY_OWN("p") " AS is_enabled,"                               \
+          " " OWNER_ID "::text IS NULL OR p.id IS NOT NULL AS is_there,"                                     \
+          " " OWNER_ID "::text IS NULL OR " SQL_MAY_OWN("p") " AS is_enabled,"                               \
           " " IS_TIMELY " AS is_timely"                                                            \
         " FROM asked"                                                                              \
         " LEFT JOIN LATERAL ("                                                                     \
@@ -58,7 +61,7 @@ enum change_column { COLUMN_IS_THERE = SSH_CREDENTIAL_N_COLUMNS };
             " FROM adit.principal AS p"                                                            \
             " WHERE asked.may_own AND " KEY_SQL_MAY_WRITE_SOME("asked")                            \
               " AND p.account_id = asked.account_id"                                               \
-              " AND p.id = $5::text COLLATE \"C\""                                                 \
+              " AND p.id = " OWNER_ID "::text COLLATE \"C\""                                                 \
             " OFFSET 0"                                                                            \
         ") AS p ON true"                                                                           \
     ")"
@@ -72,12 +75,8 @@ enum change_column { COLUMN_IS_THERE = SSH_CREDENTIAL_N_COLUMNS };
 
 #define INSERT_OF(owner)                                                                           \
     "INSERT INTO adit.ssh_credential AS c"                                                         \
-      " (account_id, id, owner_id,"                                                                \
-      " public_key, key_type, fingerprint,"                                                        \
-      " description, metadata, acl)"                                                               \
-    " SELECT caller.account_id, $4::text, " owner ","                                              \
-      " $6::text, $7::text, $8::text,"                                                             \
-      " coalesce($9::text, ''), coalesce($10::text, ''), coalesce($11::text[], '{}')"
+      " (account_id, " SSH_CREDENTIAL_WRITTEN("") ")"                                              \
+    " SELECT caller.account_id, " SSH_CREDENTIAL_VALUES(owner)
 
 static const struct pg_statement create_statement = {
     .name = "ssh_credential_create",
@@ -92,9 +91,9 @@ static const struct pg_statement create_statement = {
             " FROM caller"
             " JOIN owner USING (account_id)"
             " WHERE " MAY_CREATE
-            " RETURNING " SSH_CREDENTIAL_COLUMNS
+            " RETURNING " SSH_CREDENTIAL_COLUMNS("c.")
         ")"
-        " SELECT " CALLER_COLUMNS_OF("owner") ", " SSH_CREDENTIAL_COLUMNS ", " OWNER_COLUMNS
+        " SELECT " CALLER_COLUMNS_OF("owner") ", " SSH_CREDENTIAL_COLUMNS("c.") ", " OWNER_COLUMNS
         " FROM owner"
         " LEFT JOIN c ON true",
 };
@@ -110,8 +109,8 @@ static const struct pg_statement quick_create_statement = {
         " FROM adit.api_key AS caller"
         " WHERE " CALLER_QUICK
           " AND " KEY_SQL_MAY_WRITE_SOME("caller")
-          " AND $5::text IS NULL AND " IS_TIMELY
-        " RETURNING " CALLER_COLUMNS_OF_NEW("c") ", " SSH_CREDENTIAL_COLUMNS ", true, true, true,"
+          " AND " OWNER_ID "::text IS NULL AND " IS_TIMELY
+        " RETURNING " CALLER_COLUMNS_OF_NEW("c") ", " SSH_CREDENTIAL_COLUMNS("c.") ", true, true, true,"
           " pg_catalog.clock_timestamp()",
 };
 
@@ -132,14 +131,11 @@ static const struct pg_statement create_once_statement = {
             " JOIN adit.idempotency_key AS i"
               " ON i.account_id = owner.account_id"
               " AND i.principal_id = owner.principal_id"
-              " AND i.key = $13::text COLLATE \"C\""
+              " AND i.key = " ONCE_KEY "::text COLLATE \"C\""
             " WHERE " CALLER_FIRST(KEY_SQL_MAY_WRITE_SOME("caller"))
               " AND (owner.may_own OR NOT " KEY_SQL_WRITES_ONLY_OWN("owner") ")"
         "), wanted AS MATERIALIZED ("
-            "SELECT owner.account_id, $4::text AS id, owner.owner_id,"
-              " $6::text AS public_key, $7::text AS key_type, $8::text AS fingerprint,"
-              " coalesce($9::text, '') AS description, coalesce($10::text, '') AS metadata,"
-              " coalesce($11::text[], '{}') AS acl,"
+            "SELECT owner.account_id, " SSH_CREDENTIAL_WANTED("owner.owner_id") ","
               " pg_catalog.clock_timestamp() AS created_at, adit.new_revision() AS revision"
             " FROM caller"
             " JOIN owner USING (account_id)"
@@ -148,7 +144,8 @@ static const struct pg_statement create_once_statement = {
         "), claim AS ("
             "INSERT INTO adit.idempotency_key AS i"
               " (account_id, principal_id, key, request_digest, base_url, answer)"
-            " SELECT owner.account_id, owner.principal_id, $13::text, $14::bytea, $15::text,"
+            " SELECT owner.account_id, owner.principal_id, " ONCE_KEY "::text,"
+              " " ONCE_REQUEST_DIGEST "::bytea, " ONCE_BASE_URL "::text,"
               " pg_catalog.to_jsonb(wanted)"
             " FROM owner"
             " JOIN wanted USING (account_id)"
@@ -156,14 +153,8 @@ static const struct pg_statement create_once_statement = {
             " RETURNING i.request_digest, i.base_url, i.answer"
         "), made AS ("
             "INSERT INTO adit.ssh_credential"
-              " (account_id, id, owner_id,"
-              " public_key, key_type, fingerprint,"
-              " description, metadata, acl,"
-              " created_at, revision)"
-            " SELECT w.account_id, w.id, w.owner_id,"
-              " w.public_key, w.key_type, w.fingerprint,"
-              " w.description, w.metadata, w.acl,"
-              " w.created_at, w.revision"
+              " (account_id, " SSH_CREDENTIAL_WRITTEN("") ", created_at, revision)"
+            " SELECT w.account_id, " SSH_CREDENTIAL_WRITTEN("w.") ", w.created_at, w.revision"
             " FROM wanted AS w"
             " WHERE EXISTS (SELECT FROM claim)"
         "), c AS ("
@@ -172,19 +163,20 @@ static const struct pg_statement create_once_statement = {
             " CROSS JOIN LATERAL pg_catalog.jsonb_populate_record("
               "NULL::adit.ssh_credential, i.answer) AS r"
         ")"
-        " SELECT " CALLER_COLUMNS_OF("owner") ", " SSH_CREDENTIAL_COLUMNS ", " OWNER_COLUMNS ","
-          " c.request_digest = $14::bytea, c.base_url"
+        " SELECT " CALLER_COLUMNS_OF("owner") ", " SSH_CREDENTIAL_COLUMNS("c.") ", " OWNER_COLUMNS ","
+          " c.request_digest = " ONCE_REQUEST_DIGEST "::bytea, c.base_url"
         " FROM owner"
         " LEFT JOIN c ON true",
     .distributed_sql =
         "SELECT * FROM adit.create_ssh_credential("
-          "$2::text, $1::bytea, $3::text, $4::text, $5::text, $6::text, $7::text, $8::text,"
-          " $9::text, $10::text, $11::text[], $12::float8, $13::text, $14::bytea, $15::text)",
+          "$2::text, $1::bytea, $3::text, " SSH_CREDENTIAL_PARAMS ","
+          " " ID_MS "::float8, " ONCE_KEY "::text, " ONCE_REQUEST_DIGEST "::bytea,"
+          " " ONCE_BASE_URL "::text)",
 };
 
 /* $1 digest, $2 account, $3 id. */
 #define GET_SQL(in_account)                                                                        \
-    "SELECT " CALLER_COLUMNS_OF("k") ", " SSH_CREDENTIAL_COLUMNS                                   \
+    "SELECT " CALLER_COLUMNS_OF("k") ", " SSH_CREDENTIAL_COLUMNS("c.")                                   \
     " FROM adit.api_key AS k"                                                                      \
     CALLER_JOINS("adit.ssh_credential", "c", "c.*",                                                       \
                  " AND c.id = $3::text COLLATE \"C\"" in_account)                                  \
@@ -213,13 +205,7 @@ static const struct pg_statement get_statement = {
       " AND e.id = $4::text COLLATE \"C\""                                                         \
       " AND e.owner_id <> caller.principal_id)"
 
-#define SET_OF_UPDATE                                                                              \
-    " SET description = coalesce($5::text, c.description),"                                        \
-      " metadata = coalesce($6::text, c.metadata),"                                                \
-      " acl = coalesce($7::text[], c.acl)"
-
-/* $1 digest, $2 account, $3 request, $4 id, $5 description, $6 metadata, $7 acl, $8 If-Match,
- * $9 If-None-Match. */
+/* $1 digest, $2 account, $3 request, $4 id, what changes, If-Match, If-None-Match. */
 static const struct pg_statement update_statement = {
     .name = "ssh_credential_update",
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES PG_BOOL PG_BOOL,
@@ -228,40 +214,40 @@ static const struct pg_statement update_statement = {
         CALLER_CTE
         ", c AS ("
             "UPDATE adit.ssh_credential AS c"
-            SET_OF_UPDATE
+            " SET " SSH_CREDENTIAL_CHANGED("c.")
             " FROM caller"
             " WHERE " CALLER_FIRST(KEY_SQL_MAY_WRITE_SOME("caller"))
               " AND " CALLER_MAY_WRITE_OF("c.owner_id")
               " AND c.account_id = caller.account_id"
               " AND c.id = $4::text COLLATE \"C\""
-              " AND " CALLER_CONDITION("c", "$8", "$9")
-            " RETURNING " SSH_CREDENTIAL_COLUMNS
+              " AND " CALLER_CONDITION("c", SSH_CREDENTIAL_CHANGE_PARAM_1, SSH_CREDENTIAL_CHANGE_PARAM_2)
+            " RETURNING " SSH_CREDENTIAL_COLUMNS("c.")
         ")"
-        " SELECT " CALLER_COLUMNS_OF("caller") ", " SSH_CREDENTIAL_COLUMNS ","
+        " SELECT " CALLER_COLUMNS_OF("caller") ", " SSH_CREDENTIAL_COLUMNS("c.") ","
           " " IS_THERE ", " IS_OTHERS
         " FROM caller"
         " LEFT JOIN c ON true",
     .distributed_sql =
         "SELECT * FROM adit.update_ssh_credential("
-          "$2::text, $1::bytea, $3::text, $4::text, $5::text, $6::text, $7::text[],"
-          " $8::bigint[], $9::bigint[])",
+          "$2::text, $1::bytea, $3::text, $4::text, " SSH_CREDENTIAL_CHANGE_PARAMS ","
+          " " SSH_CREDENTIAL_CHANGE_PARAM_1 "::bigint[], " SSH_CREDENTIAL_CHANGE_PARAM_2 "::bigint[])",
 };
 
-/* $1 to $7, without a condition. */
+/* The same without a condition. */
 static const struct pg_statement quick_update_statement = {
     .name = "ssh_credential_quick_update",
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES,
     .writes = true,
     .sql =
         "UPDATE adit.ssh_credential AS c"
-        SET_OF_UPDATE
+        " SET " SSH_CREDENTIAL_CHANGED("c.")
         " FROM adit.api_key AS caller"
         " WHERE " CALLER_QUICK
           " AND " KEY_SQL_MAY_WRITE_SOME("caller")
           " AND " CALLER_MAY_WRITE_OF("c.owner_id")
           " AND c.account_id = caller.account_id"
           " AND c.id = $4::text COLLATE \"C\""
-        " RETURNING " CALLER_COLUMNS_OF_QUICK("caller.account_id", "caller.id") ", " SSH_CREDENTIAL_COLUMNS,
+        " RETURNING " CALLER_COLUMNS_OF_QUICK("caller.account_id", "caller.id") ", " SSH_CREDENTIAL_COLUMNS("c."),
 };
 
 /* $1 digest, $2 account, $3 request, $4 id, $5 If-Match, $6 If-None-Match. */
@@ -333,20 +319,17 @@ struct new_id {
 
 /* With is_once, also those of an Idempotency-Key, NULL if there is none. */
 static void add_create_params(struct pg_params *params, const struct store_request *request,
-                              const struct new_id *id, const struct ssh_credential_input *input,
+                              const struct new_id *id, const struct ssh_credential *input,
                               bool is_once)
 {
     const struct once *once = &request->once;
 
+    struct ssh_credential made = *input;
+
+    made.id = text_of(id->id);
     executor_write_params(params, request);
-    pg_add_text(params, text_of(id->id));
-    pg_add_text(params, input->owner_id);
-    pg_add_text(params, input->public_key);
-    pg_add_text(params, text_of(input->parsed_key.type));
-    pg_add_text(params, text_of(input->parsed_key.fingerprint));
-    pg_add_text(params, input->description);
-    pg_add_text(params, input->metadata);
-    pg_add_texts(params, input->acl, request->arena);
+    member_params_add(params, ssh_credential_members, ssh_credential_n_members, &made,
+                      request->arena);
     pg_add_int(params, id->ms);
     if (!is_once)
         return;
@@ -382,7 +365,7 @@ static bool may_try_again(const struct pg_result *result)
 }
 
 bool store_ssh_credential_create(struct store *store, const struct store_request *request,
-                                 const struct ssh_credential_input *input,
+                                 const struct ssh_credential *input,
                                  struct ssh_credential_list *list, struct error *err)
 {
     bool has_key = request->once.key.s != NULL;
@@ -432,7 +415,7 @@ bool store_ssh_credential_get(struct store *store, const struct store_request *r
 }
 
 bool store_ssh_credential_update(struct store *store, const struct store_request *request,
-                                 struct text id, const struct ssh_credential_input *input,
+                                 struct text id, const struct ssh_credential *input,
                                  struct ssh_credential_list *list, struct error *err)
 {
     static const struct executor_change change = {&update_statement, COLUMN_IS_THERE,
@@ -442,9 +425,8 @@ bool store_ssh_credential_update(struct store *store, const struct store_request
 
     executor_write_params(&params, request);
     pg_add_text(&params, id);
-    pg_add_text(&params, input->description);
-    pg_add_text(&params, input->metadata);
-    pg_add_texts(&params, input->acl, request->arena);
+    member_params_add_changed(&params, ssh_credential_members, ssh_credential_n_members, input,
+                              request->arena);
     if (!precondition_given(&request->condition)) {
         if (!executor_run_quick(store, &quick_update_statement, request, &params, &result, err))
             return false;

@@ -41,7 +41,7 @@ void ssh_credential_list_free(struct ssh_credential_list *list);
  * return it. */
 MUST_CHECK bool store_ssh_credential_create(struct store *store,
                                             const struct store_request *request,
-                                            const struct ssh_credential_input *input,
+                                            const struct ssh_credential *input,
                                             struct ssh_credential_list *list, struct error *err);
 
 /* Reads the credential with that identifier.  ERR_CREDENTIAL_NOT_FOUND. */
@@ -53,7 +53,7 @@ MUST_CHECK bool store_ssh_credential_get(struct store *store, const struct store
  * ERR_CREDENTIAL_NOT_FOUND, ERR_PRECONDITION_FAILED, ERR_OUTCOME_UNKNOWN. */
 MUST_CHECK bool store_ssh_credential_update(struct store *store,
                                             const struct store_request *request, struct text id,
-                                            const struct ssh_credential_input *input,
+                                            const struct ssh_credential *input,
                                             struct ssh_credential_list *list, struct error *err);
 
 /* Deletes the credential.  ERR_CREDENTIAL_NOT_FOUND, ERR_PRECONDITION_FAILED. */

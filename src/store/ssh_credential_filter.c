@@ -17,17 +17,12 @@
 #define MARGIN_MS 2000
 
 /* Columns of the credential c. */
+/* clang-format off */
 const struct filter_member ssh_credential_filter_members[] = {
-    {"id", FILTER_STRING, "c.id"},
-    {"created_at", FILTER_TIME, "c.created_at"},
-    {"description", FILTER_STRING, "c.description"},
-    {"metadata", FILTER_STRING, "c.metadata"},
-    {"owner_id", FILTER_STRING, "c.owner_id"},
-    {"acl", FILTER_STRINGS, "c.acl"},
-    {"fingerprint", FILTER_STRING, "c.fingerprint"},
-    {"key_type", FILTER_STRING, "c.key_type"},
+    SSH_CREDENTIAL_MEMBERS(FILTER_MEMBER, "c")
     {.name = NULL},
 };
+/* clang-format on */
 
 /* The predicate of the index ssh_credential_untimely, word for word.  The first 7 of an
  * identifier's 27 digits count units of 62^20 / 2^112 ms. */

@@ -2,6 +2,7 @@
 /* Lists of SSH credentials. */
 #include "store/ssh_credential_list.h"
 
+#include "store/member_row.h"
 #include "store/page_rows.h"
 #include "store/ssh_credential_filter.h"
 
@@ -10,20 +11,15 @@
 
 /* clang-format off */
 
-/* In their place in the row that has only the caller's columns. */
-#define NO_COLUMNS                                                                                 \
-    "NULL::text COLLATE \"C\" AS credential_id, NULL::timestamptz, NULL::text, NULL::text,"        \
-    " NULL::text, NULL::text[], NULL::text COLLATE \"C\" AS credential_owner_id, NULL::bigint"
-
 /* $1 digest, $2 account, $3 before_id (never NULL), $4 limit.
  * The comparison with $3 is always there, so that the generic plan starts in the right place of the
  * index.  NULL puts the caller's row first. */
 #define LIST_HEAD_AND(in_account)                                                                  \
-    "SELECT " CALLER_COLUMNS_OF("k") ", " NO_COLUMNS                                               \
+    "SELECT " CALLER_COLUMNS_OF("k") ", " SSH_CREDENTIAL_NO_COLUMNS                                               \
     " FROM adit.api_key AS k"                                                                      \
     " WHERE " CALLER_KEY_IS_GOOD                                                                   \
     " UNION ALL ("                                                                                 \
-        "SELECT " CALLER_NO_COLUMNS ", " SSH_CREDENTIAL_COLUMNS                                    \
+        "SELECT " CALLER_NO_COLUMNS ", " SSH_CREDENTIAL_COLUMNS("c.")                                    \
         " FROM adit.ssh_credential AS c"                                                           \
         " WHERE c.account_id = " CALLER_ACCOUNT in_account
 #define LIST_HEAD LIST_HEAD_AND("")
@@ -33,7 +29,7 @@
         " ORDER BY c.id DESC"                                                                      \
         " LIMIT $4::bigint"                                                                        \
     ")"                                                                                            \
-    " ORDER BY credential_id DESC NULLS FIRST"
+    " ORDER BY listed_id DESC NULLS FIRST"
 
 static const struct pg_statement list_statement = {
     .name = "ssh_credential_list",
@@ -53,7 +49,7 @@ static const struct pg_statement list_statement = {
         " ORDER BY c.owner_id DESC, c.id DESC"                                                     \
         " LIMIT $4::bigint"                                                                        \
         ")"                                                                                        \
-        " ORDER BY credential_owner_id DESC, credential_id DESC"
+        " ORDER BY listed_owner_id DESC, listed_id DESC"
 
 static const struct pg_statement owner_list_statement = {
     .name = "ssh_credential_owner_list",
@@ -84,26 +80,9 @@ void ssh_credential_list_free(struct ssh_credential_list *list)
 static bool read_credential(const struct pg_result *result, int row, struct arena *arena,
                             struct ssh_credential *credential)
 {
-    *credential = (struct ssh_credential){
-        .id = pg_text(result, row, SSH_CREDENTIAL_ID),
-        .created_at = pg_time(result, row, SSH_CREDENTIAL_CREATED_AT),
-        .description = pg_text(result, row, SSH_CREDENTIAL_DESCRIPTION),
-        .metadata = pg_text(result, row, SSH_CREDENTIAL_METADATA),
-        .public_key = pg_text(result, row, SSH_CREDENTIAL_PUBLIC_KEY),
-        .owner_id = pg_text(result, row, SSH_CREDENTIAL_OWNER_ID),
-        .revision = pg_int(result, row, SSH_CREDENTIAL_REVISION),
-    };
-    return pg_texts(result, row, SSH_CREDENTIAL_ACL, arena, &credential->acl);
-}
-
-static size_t text_bytes(const struct ssh_credential *credential)
-{
-    size_t sum =
-        credential->description.len + credential->metadata.len + credential->public_key.len;
-
-    for (size_t i = 0; i < credential->acl.n; i++)
-        sum += credential->acl.items[i].len;
-    return sum;
+    *credential = (struct ssh_credential){.id = {0}};
+    return member_row_read(result, row, SSH_CREDENTIAL_ID, ssh_credential_members,
+                           ssh_credential_n_members, credential, arena);
 }
 
 bool ssh_credential_read_page(struct pg_result *result, const struct ssh_credential_page *page,
@@ -123,7 +102,8 @@ bool ssh_credential_read_page(struct pg_result *result, const struct ssh_credent
     for (; list->n < (size_t)n && bytes < page->most_bytes; list->n++) {
         if (!read_credential(result, first + (int)list->n, arena, &list->items[list->n]))
             return error_set(err, ERR_OUT_OF_MEMORY);
-        bytes += text_bytes(&list->items[list->n]);
+        bytes +=
+            fields_bytes(ssh_credential_members, ssh_credential_n_members, &list->items[list->n]);
     }
     list->more = list->more || list->n < (size_t)n;
     return true;

@@ -5,23 +5,13 @@
 
 #include "base/must_check.h"
 #include "store/executor.h"
+#include "store/member_sql.h"
 #include "store/ssh_credential.h"
 
-/* Of the credential c, in the order of enum ssh_credential_column, after the caller's. */
-#define SSH_CREDENTIAL_COLUMNS                                                                     \
-    "c.id, c.created_at, c.description, c.metadata, c.public_key, c.acl, c.owner_id, c.revision"
-#define SSH_CREDENTIAL_TYPES PG_TEXT PG_TIME PG_TEXT PG_TEXT PG_TEXT PG_TEXTS PG_TEXT PG_BIGINT
-
+/* Where a credential's columns are, after the caller's. */
 enum ssh_credential_column {
     SSH_CREDENTIAL_ID = CALLER_N_COLUMNS,
-    SSH_CREDENTIAL_CREATED_AT,
-    SSH_CREDENTIAL_DESCRIPTION,
-    SSH_CREDENTIAL_METADATA,
-    SSH_CREDENTIAL_PUBLIC_KEY,
-    SSH_CREDENTIAL_ACL,
-    SSH_CREDENTIAL_OWNER_ID,
-    SSH_CREDENTIAL_REVISION,
-    SSH_CREDENTIAL_N_COLUMNS
+    SSH_CREDENTIAL_END = CALLER_N_COLUMNS + SSH_CREDENTIAL_N_COLUMNS
 };
 
 /* Reads at most page->limit rows into the list, and stops after page->most_bytes of text.  The

@@ -7,7 +7,7 @@ from adit import samples
 from adit.case import Case
 
 CREDENTIALS = "/ssh_credentials"
-MEMBERS = "id, created_at, description, metadata, owner_id, acl, fingerprint, key_type"
+MEMBERS = "id, created_at, description, metadata, key_type, fingerprint, acl, owner_id"
 
 
 class Filter(Case):

@@ -88,11 +88,11 @@ static bool take_entry(void *context, const struct document_entry *entry, struct
     look_at_place(found, entry);
     if (entry->kind == DOCUMENT_CREDENTIAL)
         MUST(entry->of.credential.input.public_key.s &&
-             (entry->of.credential.input.parsed_key.fingerprint[0] || entry->faults));
+             (entry->of.credential.input.fingerprint.len > 0 || entry->faults));
     if (entry->kind == DOCUMENT_OAUTH) {
         const struct document_oauth *oauth = &entry->of.oauth;
 
-        MUST(!oauth->module.config.client_secret.s);
+        MUST(!oauth->module.config.client_secret.plain.s);
         MUST((oauth->secret.source == DOCUMENT_SECRET_NONE) == !oauth->module.config.client_id.s);
     }
     append_entry(found, entry);

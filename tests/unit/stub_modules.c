@@ -43,7 +43,7 @@ bool store_oauth_module_get(struct store *store, const struct store_request *req
     if (!stub_get(store, request, &place, module, sizeof *module, ERR_OAUTH_NOT_FOUND, err))
         return false;
     if (!reads_secrets(stub_find_known(store, request, false, err)))
-        module->config.client_secret = (struct text){0};
+        module->config.client_secret = (struct field_secret){.plain = {0}};
     return true;
 }
 
@@ -163,7 +163,7 @@ bool store_oauth_module_list(struct store *store, const struct store_request *re
         item->route =
             (struct oauth_route){things[list->n]->place.ids[0], things[list->n]->place.ids[1]};
         if (!reads_secrets(stub_find_known(store, request, false, err)))
-            item->module.config.client_secret = (struct text){0};
+            item->module.config.client_secret = (struct field_secret){.plain = {0}};
     }
     return true;
 }

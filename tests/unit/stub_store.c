@@ -148,27 +148,26 @@ static struct text keep(struct store *store, struct text value)
     return value;
 }
 
-static struct text_list keep_list(struct store *store, struct text_list list)
-{
-    struct text *items = arena_array(&store->memory, list.n, sizeof *items);
-
-    for (size_t i = 0; items && i < list.n; i++)
-        items[i] = keep(store, list.items[i]);
-    list.items = items;
-    return list;
-}
-
 /* Copies the text of a struct into the store, by the table of its members. */
 void stub_keep_fields(struct store *store, const struct field *fields, size_t n, void *target)
 {
-    for (size_t i = 0; i < n; i++) {
-        void *member = (char *)target + fields[i].offset;
+    (void)!fields_copy(fields, n, target, &store->memory);
+}
 
-        if (fields[i].kind == FIELD_TEXT)
-            *(struct text *)member = keep(store, *(struct text *)member);
-        else if (fields[i].kind == FIELD_TEXTS)
-            *(struct text_list *)member = keep_list(store, *(struct text_list *)member);
-    }
+/* Copies a value that is given. */
+static void take_value(struct store *store, const struct field *member, void *target,
+                       const void *input)
+{
+    void *to = (char *)target + member->offset;
+    const void *from = (const char *)input + member->offset;
+
+    if (member->kind == FIELD_TEXT && ((const struct text *)from)->s)
+        *(struct text *)to = *(const struct text *)from;
+    else if (member->kind == FIELD_TEXTS && ((const struct text_list *)from)->given)
+        *(struct text_list *)to = *(const struct text_list *)from;
+    else
+        return;
+    stub_keep_fields(store, member, 1, target);
 }
 
 /* ---- resources of any kind ---- */
@@ -338,23 +337,23 @@ static bool may_own(const struct known *known, const struct store_request *reque
     return error_field(err, code, "owner_id", "%s", error_row(code)->text);
 }
 
-static void change(struct store *store, struct thing *thing,
-                   const struct ssh_credential_input *input)
+/* Takes over what the input gives of members that PATCH changes. */
+static void change(struct store *store, struct thing *thing, const struct ssh_credential *input)
 {
     struct ssh_credential *credential = thing->value;
 
     mark_changed(store, thing);
     credential->revision = thing->revision;
-    if (input->description.s)
-        credential->description = keep(store, input->description);
-    if (input->metadata.s)
-        credential->metadata = keep(store, input->metadata);
-    if (input->acl.given)
-        credential->acl = keep_list(store, input->acl);
+    for (size_t i = 0; i < ssh_credential_n_members; i++) {
+        const struct field *member = &ssh_credential_members[i];
+
+        if (member->use == FIELD_USE_CHANGE)
+            take_value(store, member, credential, input);
+    }
 }
 
 bool store_ssh_credential_create(struct store *store, const struct store_request *request,
-                                 const struct ssh_credential_input *input,
+                                 const struct ssh_credential *input,
                                  struct ssh_credential_list *list, struct error *err)
 {
     const struct known *known = stub_find_known(store, request, true, err);
@@ -374,12 +373,10 @@ bool store_ssh_credential_create(struct store *store, const struct store_request
     *credential = (struct ssh_credential){
         .id = thing->place.ids[0],
         .created_at = STUB_CREATED_AT,
-        .description = text_of(""),
-        .metadata = text_of(""),
         .public_key = keep(store, input->public_key),
-        .acl = {.given = true},
         .owner_id = input->owner_id.s ? keep(store, input->owner_id) : text_of(known->principal_id),
     };
+    fields_fill(ssh_credential_members, ssh_credential_n_members, credential);
     thing->value = credential;
     change(store, thing, input);
     return list_one(thing, request->arena, list, err);
@@ -396,7 +393,7 @@ bool store_ssh_credential_get(struct store *store, const struct store_request *r
 }
 
 bool store_ssh_credential_update(struct store *store, const struct store_request *request,
-                                 struct text id, const struct ssh_credential_input *input,
+                                 struct text id, const struct ssh_credential *input,
                                  struct ssh_credential_list *list, struct error *err)
 {
     struct place place = credential_place(id);

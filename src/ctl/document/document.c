@@ -111,30 +111,22 @@ static void copy_entry_texts(struct copy *copy, struct text_list *list)
     list->items = items;
 }
 
+static void copy_values(struct copy *copy, const struct field *fields, size_t n, void *target)
+{
+    copy->failed = copy->failed || !fields_copy(fields, n, target, copy->arena);
+}
+
 static void copy_credential(struct copy *copy, struct document_credential *credential)
 {
-    copy_entry_text(copy, &credential->input.id);
-    copy_entry_text(copy, &credential->input.description);
-    copy_entry_text(copy, &credential->input.metadata);
-    copy_entry_texts(copy, &credential->input.acl);
-    copy_entry_text(copy, &credential->input.public_key);
-    copy_entry_text(copy, &credential->input.owner_id);
+    copy_values(copy, ssh_credential_members, ssh_credential_n_members, &credential->input);
     copy_entry_text(copy, &credential->created_at);
 }
 
 static void copy_oauth(struct copy *copy, struct document_oauth *oauth)
 {
-    struct oauth_provider *config = &oauth->module.config;
-
     copy_entry_text(copy, &oauth->edge_id);
     copy_entry_text(copy, &oauth->id);
-    copy_entry_text(copy, &oauth->module.cookie_prefix);
-    copy_entry_text(copy, &config->client_id);
-    copy_entry_texts(copy, &config->scopes);
-    copy_entry_texts(copy, &config->email_addresses);
-    copy_entry_texts(copy, &config->email_domains);
-    copy_entry_texts(copy, &config->teams);
-    copy_entry_texts(copy, &config->organizations);
+    copy_values(copy, oauth_module_members, oauth_module_n_members, &oauth->module);
     copy_entry_text(copy, &oauth->secret.name);
     copy_entry_text(copy, &oauth->secret.digest);
 }
@@ -159,7 +151,8 @@ static void copy_entry(struct copy *copy, struct document_entry *entry)
         break;
     case DOCUMENT_MUTUAL_TLS:
         copy_entry_text(copy, &entry->of.mutual_tls.id);
-        copy_entry_texts(copy, &entry->of.mutual_tls.module.certificate_authority_ids);
+        copy_values(copy, mutual_tls_module_members, mutual_tls_module_n_members,
+                    &entry->of.mutual_tls.module);
         break;
     case DOCUMENT_N_KINDS:
         break;

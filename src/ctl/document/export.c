@@ -80,7 +80,7 @@ static bool add_digest(struct export *export, struct document_row *row)
     struct text secret;
     struct error err;
 
-    if (!row->sealed)
+    if (!oauth->module.config.client_secret.sealed)
         return true;
     if (!load_keyring(export))
         return false;

@@ -156,7 +156,7 @@ static const struct {
 /* Gives a credential that is created without an id one. */
 static bool make_id(struct plan *plan, struct plan_change *change, struct error *err)
 {
-    struct ssh_credential_input *input = &change->write.row.entry.of.credential.input;
+    struct ssh_credential *input = &change->write.row.entry.of.credential.input;
     char id[IDENT_SIZE];
 
     if (change->write.row.entry.kind != DOCUMENT_CREDENTIAL || input->id.s)

@@ -10,7 +10,7 @@
 
 static struct text fingerprint_of(const struct document_item *item)
 {
-    return text_of(item->entry.of.credential.input.parsed_key.fingerprint);
+    return item->entry.of.credential.input.fingerprint;
 }
 
 /* Orders items by their key, then as the file has them. */

@@ -11,7 +11,7 @@ static bool settle_keys(const struct plan_looking *looking)
     bool has_looked = false;
 
     for (size_t i = 0; looking->kind == DOCUMENT_CREDENTIAL && i < looking->items->n; i++) {
-        struct ssh_credential_input *input = &looking->items->items[i]->entry.of.credential.input;
+        struct ssh_credential *input = &looking->items->items[i]->entry.of.credential.input;
 
         if (input->id.s || input->owner_id.s)
             continue;
@@ -32,13 +32,12 @@ static bool settle_credential(const struct plan_looking *looking, const struct d
 {
     const struct document_credential *stored = &row->entry.of.credential;
     struct document_credential *credential = &wanted->of.credential;
-    struct ssh_credential_input *input = &credential->input;
+    struct ssh_credential *input = &credential->input;
     struct error err = {.code = ERR_NONE};
     bool needs_rules = looking->plan->ctl->conf.require_acl && stored->input.acl.n > 0;
 
     /* A key that is not taken any more has no fingerprint: its fault is told if it differs. */
-    if (input->parsed_key.fingerprint[0] &&
-        strcmp(stored->input.parsed_key.fingerprint, input->parsed_key.fingerprint) != 0)
+    if (input->fingerprint.len > 0 && !text_eq(stored->input.fingerprint, input->fingerprint))
         error_say(
             &err, ERR_PUBLIC_KEY_FIXED,
             "public_key is another key than that of %s, and the key of a credential cannot be "
@@ -123,7 +122,7 @@ static bool compare_item(const struct plan_looking *looking, struct document_ite
 /* Warns, once for an item, of a credential that is like it and that it does not want. */
 static void warn_alike(const struct plan_looking *looking, const struct document_row *row)
 {
-    const struct ssh_credential_input *input = &row->entry.of.credential.input;
+    const struct ssh_credential *input = &row->entry.of.credential.input;
     struct document_item *item = plan_item_like_row(looking, row);
 
     if (!item || item->is_like_another || !plan_is_of_owners(looking, row) ||

@@ -23,7 +23,7 @@ struct key {
 
 static struct key key_of(const struct document_entry *entry, bool by_id)
 {
-    const struct ssh_credential_input *input = &entry->of.credential.input;
+    const struct ssh_credential *input = &entry->of.credential.input;
 
     switch (entry->kind) {
     case DOCUMENT_PRINCIPAL:
@@ -31,7 +31,7 @@ static struct key key_of(const struct document_entry *entry, bool by_id)
     case DOCUMENT_CREDENTIAL:
         if (by_id && input->id.s)
             return (struct key){0, input->id, text_of(""), text_of("")};
-        return (struct key){1, text_of(input->parsed_key.fingerprint), input->description,
+        return (struct key){1, input->fingerprint, input->description,
                             input->owner_id.s ? input->owner_id : text_of("")};
     case DOCUMENT_OAUTH:
         return (struct key){0, entry->of.oauth.edge_id, entry->of.oauth.id, text_of("")};

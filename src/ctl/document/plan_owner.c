@@ -194,7 +194,7 @@ bool plan_check_disabled(const struct plan_looking *looking)
         return false;
     for (size_t i = 0; i < looking->items->n; i++) {
         const struct document_item *item = looking->items->items[i];
-        const struct ssh_credential_input *input =
+        const struct ssh_credential *input =
             item->change ? &item->change->write.row.entry.of.credential.input : NULL;
 
         if (!input || !item->change->is_given || !input->owner_id.s ||
@@ -203,7 +203,7 @@ bool plan_check_disabled(const struct plan_looking *looking)
         error_say(&err, ERR_WRONG_VALUE,
                   "The owner of %s is %s, which is disabled. Take the credential out of the file, "
                   "or add --enable.",
-                  input->id.s ? input->id.s : input->parsed_key.fingerprint, input->owner_id.s);
+                  input->id.s ? input->id.s : input->fingerprint.s, input->owner_id.s);
         plan_tell(looking, item, &err);
     }
     return true;

@@ -54,6 +54,11 @@ static bool has_keyring(struct plan *plan)
     return plan->keyring != NULL;
 }
 
+static bool has_sealed(const struct document_row *row)
+{
+    return row->entry.of.oauth.module.config.client_secret.sealed != NULL;
+}
+
 /* Compares a secret with the digest of the document. */
 static bool check_digest(struct plan *plan, const struct document_row *row, struct text digest,
                          struct text secret, struct error *fault)
@@ -72,9 +77,9 @@ static bool check_digest(struct plan *plan, const struct document_row *row, stru
                           key_id.s, plan->ctl->conf.key_file);
     return text_eq(digest, text_of(made)) ||
            bad_secret(fault, "has another digest than the %s secret. %s",
-                      row->sealed ? "stored" : "given",
-                      row->sealed ? ADVICE " Or leave out client_secret to keep the stored one."
-                                  : "Correct one of the two, or leave out the digest.");
+                      has_sealed(row) ? "stored" : "given",
+                      has_sealed(row) ? ADVICE " Or leave out client_secret to keep the stored one."
+                                      : "Correct one of the two, or leave out the digest.");
 }
 
 /* Keeps the stored secret, which has to be there and to have the digest, if one is given. */
@@ -101,14 +106,15 @@ static bool keep_stored(struct plan *plan, const struct document_secret *secret,
 static bool seal(struct plan *plan, struct document_change *change, struct text value)
 {
     struct document_row *row = &change->row;
-    const struct document_oauth *oauth = &row->entry.of.oauth;
+    struct document_oauth *oauth = &row->entry.of.oauth;
+    struct field_secret *secret = &oauth->module.config.client_secret;
     struct oauth_route route = {.edge_id = oauth->edge_id, .route_id = oauth->id};
     struct keyring_place place =
         oauth_secret_place(row->account_id, &route, oauth->module.provider);
     struct error err;
 
-    return keyring_seal(plan->keyring, &place, value, &plan->arena, &row->key_id, &row->sealed,
-                        &row->sealed_len, &err) ||
+    return keyring_seal(plan->keyring, &place, value, &plan->arena, &secret->key_id,
+                        &secret->sealed, &secret->sealed_len, &err) ||
            plan_fail(&err);
 }
 
@@ -141,11 +147,11 @@ bool plan_secret(struct plan *plan, const struct document_item *item,
     *fault = (struct error){.code = ERR_NONE};
     *is_changed = false;
     /* A secret is of one provider. */
-    if (row && (!row->sealed || row->entry.of.oauth.module.provider != wanted->module.provider))
+    if (row && (!has_sealed(row) || row->entry.of.oauth.module.provider != wanted->module.provider))
         stored = NULL;
     switch (wanted->secret.source) {
     case DOCUMENT_SECRET_NONE:
-        *is_changed = row && row->sealed;
+        *is_changed = row && has_sealed(row);
         return true;
     case DOCUMENT_SECRET_KEPT:
     case DOCUMENT_SECRET_DIGEST:

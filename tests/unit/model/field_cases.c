@@ -449,8 +449,13 @@ static void check_row(struct run *run)
     case FIELD_REFUSED:
         check_refused(run);
         break;
+    case FIELD_PROVIDER:
     case FIELD_OBJECT:
         check_object(run);
+        break;
+    case FIELD_NUMBER:
+    case FIELD_TIME:
+        ck_abort_msg("%s: no body has such a member", run->field->name);
         break;
     }
 }

@@ -40,7 +40,7 @@ static bool op_authorize_to_write(const struct store_request *request)
 static bool op_create(const struct store_request *request)
 {
     static char digit = 'b';
-    struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
+    struct ssh_credential input = tried_input(TRIED_FINGERPRINT("0"));
     struct store_request asking = callers_on_route(request, KEYS_WRITE_OWN);
     struct ssh_credential_list list;
     char id[] = TRIED_ID("0");
@@ -71,7 +71,7 @@ bool callers_get(const struct store_request *request)
 
 bool callers_update(const struct store_request *request)
 {
-    struct ssh_credential_input input = {.description = text_of("changed")};
+    struct ssh_credential input = {.description = text_of("changed")};
     struct ssh_credential_list list = {0};
     struct store_request asking = callers_on_route(request, KEYS_WRITE_OWN);
     bool ok = store_ssh_credential_update(tried.store, &asking, text_of(TRIED_ID("1")), &input,

@@ -120,7 +120,7 @@ START_TEST(own_key_and_credentials_of_others)
     struct store_request own = callers_key(KEY_OWN, tried.who.admin);
     struct store_request member_own = callers_key(KEY_OWN, tried.who.member);
     struct store_request once = callers_on_route(&own, KEYS_WRITE_OWN);
-    struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
+    struct ssh_credential input = tried_input(TRIED_FINGERPRINT("0"));
     struct ssh_credential_list list = {0};
 
     callers_make_needed();

@@ -16,7 +16,7 @@
 static void have(const struct store_request *request, const char *id, const char *fingerprint,
                  const char *rule)
 {
-    struct ssh_credential_input input = tried_input(fingerprint);
+    struct ssh_credential input = tried_input(fingerprint);
     struct text item = text_of(rule);
     struct ssh_credential_list list;
 

@@ -86,7 +86,7 @@ END_TEST
 /* Whether there is such a User or Bot is not for keys that may not name it. */
 START_TEST(owners_are_not_looked_for_in_vain)
 {
-    struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
+    struct ssh_credential input = tried_input(TRIED_FINGERPRINT("0"));
     const struct store_request *const refused[] = {&tried.reader, &tried.member};
     struct ssh_credential_list list = {0};
     struct explained explained;
@@ -133,7 +133,7 @@ END_TEST
 /* A User or Bot that is disabled gets no credential, in either form. */
 START_TEST(disabled_owner_gets_nothing)
 {
-    struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
+    struct ssh_credential input = tried_input(TRIED_FINGERPRINT("0"));
     struct store_request once = tried.admin;
     const struct store_request *const ways[] = {&tried.admin, &once};
     struct ssh_credential_list list = {0};

@@ -18,7 +18,7 @@ START_TEST(credential_of_every_column)
 {
     struct text rules[] = {
         {.s = "*", .len = 1}, {.s = "a=\"\\,{}", .len = 7}, {.s = "NULL", .len = 4}};
-    struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
+    struct ssh_credential input = tried_input(TRIED_FINGERPRINT("0"));
     struct ssh_credential_list list;
 
     input.description = text_of("d'");
@@ -66,8 +66,8 @@ END_TEST
 START_TEST(credential_changed_and_deleted)
 {
     struct text rule = text_of("bind:a");
-    struct ssh_credential_input input = {.description = text_of("d"),
-                                         .acl = {.items = &rule, .n = 1, .given = true}};
+    struct ssh_credential input = {.description = text_of("d"),
+                                   .acl = {.items = &rule, .n = 1, .given = true}};
     struct ssh_credential_list list;
 
     tried_have(&tried.admin, TRIED_ID("1"));
@@ -80,14 +80,14 @@ START_TEST(credential_changed_and_deleted)
     ck_assert_uint_eq(list.items[0].acl.n, 1);
     ssh_credential_list_free(&list);
     /* Absent members stay, empty ones are cleared. */
-    input = (struct ssh_credential_input){.description = text_of(""), .metadata = text_of("m")};
+    input = (struct ssh_credential){.description = text_of(""), .metadata = text_of("m")};
     ck_assert(store_ssh_credential_update(tried.store, &tried.admin, text_of(TRIED_ID("1")), &input,
                                           &list, &tried.err));
     tried_expect_text(list.items[0].description, "");
     tried_expect_text(list.items[0].metadata, "m");
     ck_assert_uint_eq(list.items[0].acl.n, 1);
     ssh_credential_list_free(&list);
-    input = (struct ssh_credential_input){.acl = {.given = true}};
+    input = (struct ssh_credential){.acl = {.given = true}};
     ck_assert(store_ssh_credential_update(tried.store, &tried.admin, text_of(TRIED_ID("1")), &input,
                                           &list, &tried.err));
     ck_assert_uint_eq(list.items[0].acl.n, 0);
@@ -133,7 +133,7 @@ START_TEST(owners)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
+        struct ssh_credential input = tried_input(TRIED_FINGERPRINT("0"));
         struct ssh_credential_list list;
         char id[] = TRIED_ID("0");
 
@@ -157,7 +157,7 @@ static void create_days_off(int days, char id[IDENT_SIZE])
 {
     static int64_t took_ms;
     int64_t since_ms;
-    struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
+    struct ssh_credential input = tried_input(TRIED_FINGERPRINT("0"));
     struct ssh_credential_list list;
 
     poll(NULL, 0, 50 + (int)took_ms);
@@ -233,7 +233,7 @@ END_TEST
 
 START_TEST(unique_public_keys)
 {
-    struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
+    struct ssh_credential input = tried_input(TRIED_FINGERPRINT("0"));
     struct ssh_credential_list list;
 
     tried_run_file("optional/unique_public_keys.sql");
@@ -269,7 +269,7 @@ START_TEST(oauth_module_of_every_column)
     ck_assert(found.enabled && found.options_passthrough);
     ck_assert_int_eq(found.provider, 1);
     tried_expect_text(found.config.client_id, "i");
-    tried_expect_text(found.config.client_secret, TRIED_SECRET);
+    tried_expect_text(found.config.client_secret.plain, TRIED_SECRET);
     expect_only(&found.config.scopes, "scope");
     expect_only(&found.config.email_addresses, "address");
     expect_only(&found.config.email_domains, "domain");
@@ -293,7 +293,7 @@ START_TEST(secret_is_not_for_a_read_only_key)
     for (int broken = 0; broken < 2; broken++) {
         ck_assert_msg(tried_get_oauth(&tried.reader, &found), "%s", tried.err.cause);
         tried_expect_text(found.config.client_id, "i");
-        ck_assert_ptr_null(found.config.client_secret.s);
+        ck_assert_ptr_null(found.config.client_secret.plain.s);
         expect_only(&found.config.teams, "team");
         ck_assert_int_eq(found.revision, module.revision);
         database_run(tried.owner, "UPDATE adit.oauth_module SET client_secret_key_id = 'gone'");
@@ -315,7 +315,7 @@ START_TEST(oauth_module_replaced_and_deleted)
     ck_assert_msg(tried_put_oauth(&tried.member, &module), "%s", tried.err.cause);
     ck_assert(tried_get_oauth(&tried.admin, &found));
     ck_assert(!found.enabled && !found.options_passthrough && found.provider == 0);
-    ck_assert(!found.config.client_id.s && !found.config.client_secret.s);
+    ck_assert(!found.config.client_id.s && !found.config.client_secret.plain.s);
     ck_assert(found.config.scopes.n == 0 && found.config.teams.n == 0);
     ck_assert_ptr_null(found.cookie_prefix.s);
     ck_assert_uint_eq(found.maximum_duration, 0);
@@ -385,7 +385,7 @@ START_TEST(secret_for_the_right_account)
     for (size_t i = 0; i < 5; i++) {
         ck_assert_msg(tried_put_oauth(requests[i], &module), "%s", tried.err.cause);
         ck_assert_msg(tried_get_oauth(requests[i], &found), "%s", tried.err.cause);
-        tried_expect_text(found.config.client_secret, TRIED_SECRET);
+        tried_expect_text(found.config.client_secret.plain, TRIED_SECRET);
     }
     /* Fill the cache of accounts with keys of both. */
     for (int i = 0; i < 100; i++) {

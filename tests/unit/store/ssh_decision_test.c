@@ -41,7 +41,7 @@ static void tear_down(void)
 
 static void have(const struct store_request *request, const char *id, struct text_list acl)
 {
-    struct ssh_credential_input input = tried_input(SAME);
+    struct ssh_credential input = tried_input(SAME);
     struct ssh_credential_list made;
 
     input.acl = acl;

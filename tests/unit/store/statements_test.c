@@ -159,7 +159,7 @@ static void put_with(struct keyring *keyring)
 static void write_not_quickly(void)
 {
     struct store_request if_there = tried.admin;
-    struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
+    struct ssh_credential input = tried_input(TRIED_FINGERPRINT("0"));
     struct mutual_tls_module module = {.certificate_authority_ids = {.given = true}};
     struct ssh_credential_list list;
 

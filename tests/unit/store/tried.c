@@ -141,13 +141,11 @@ void tried_tear_down(void)
     pg_free(tried.owner);
 }
 
-struct ssh_credential_input tried_input(const char *fingerprint)
+struct ssh_credential tried_input(const char *fingerprint)
 {
-    struct ssh_credential_input input = {.public_key = text_of("the key \xC3\xA9\n"),
-                                         .parsed_key = {.type = TRIED_TYPE}};
-
-    snprintf(input.parsed_key.fingerprint, sizeof input.parsed_key.fingerprint, "%s", fingerprint);
-    return input;
+    return (struct ssh_credential){.public_key = text_of("the key \xC3\xA9\n"),
+                                   .key_type = text_of(TRIED_TYPE),
+                                   .fingerprint = text_of(fingerprint)};
 }
 
 /* Bypasses the triggers, so that the revision stays. */
@@ -164,7 +162,7 @@ static void rename_credential(struct ssh_credential *credential, const char *id)
 }
 
 bool tried_create(const struct store_request *request, const char *id,
-                  const struct ssh_credential_input *input, struct ssh_credential_list *list)
+                  const struct ssh_credential *input, struct ssh_credential_list *list)
 {
     *list = (struct ssh_credential_list){0};
     tried.err = (struct error){.code = ERR_NONE};
@@ -176,7 +174,7 @@ bool tried_create(const struct store_request *request, const char *id,
 
 void tried_have(const struct store_request *request, const char *id)
 {
-    struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
+    struct ssh_credential input = tried_input(TRIED_FINGERPRINT("0"));
     struct ssh_credential_list list;
 
     ck_assert_msg(tried_create(request, id, &input, &list), "%s", tried.err.cause);
@@ -238,7 +236,7 @@ struct oauth_module tried_full_module(struct text items[5])
                                  &module.config.organizations};
 
     module.config.client_id = text_of("i");
-    module.config.client_secret = text_of(TRIED_SECRET);
+    module.config.client_secret.plain = text_of(TRIED_SECRET);
     for (size_t i = 0; i < 5; i++) {
         items[i] = text_of(texts[i]);
         *lists[i] = (struct text_list){.items = &items[i], .n = 1, .given = true};

@@ -49,12 +49,12 @@ extern const struct ssh_credential_page tried_all;
 #define TRIED_ID(digit) "sshcr_00000000000000000000000000" digit
 
 /* Returns the input of a credential with only its key set. */
-struct ssh_credential_input tried_input(const char *fingerprint);
+struct ssh_credential tried_input(const char *fingerprint);
 
 /* Run an operation with tried.err, which they set to ERR_NONE first.  A created credential gets
  * this identifier instead of the assigned one. */
 bool tried_create(const struct store_request *request, const char *id,
-                  const struct ssh_credential_input *input, struct ssh_credential_list *list);
+                  const struct ssh_credential *input, struct ssh_credential_list *list);
 bool tried_get(const struct store_request *request, const char *id,
                struct ssh_credential_list *list);
 

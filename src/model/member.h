@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Turns rows of member_table.h into rows of struct field.  `type` is the resource's struct.
+ *
+ *     MEMBER_READ      those that a row of the database is read into
+ *     MEMBER_IN_POST   those of the body of a POST or PUT
+ *     MEMBER_IN_PATCH  those of the body of a PATCH, and those that it refuses
+ *     MEMBER_NOT       none */
+#ifndef ADIT_MODEL_MEMBER_H
+#define ADIT_MODEL_MEMBER_H
+
+#include "model/field.h"
+#include "model/member_table.h"
+
+/* clang-format off */
+
+#define MEMBER_OF_TEXT .kind = FIELD_TEXT
+#define MEMBER_OF_TEXTS .kind = FIELD_TEXTS
+#define MEMBER_OF_BOOL .kind = FIELD_BOOL
+#define MEMBER_OF_UINT32 .kind = FIELD_UINT32
+#define MEMBER_OF_NUMBER .kind = FIELD_NUMBER
+#define MEMBER_OF_TIME .kind = FIELD_TIME
+#define MEMBER_OF_PROVIDER .kind = FIELD_PROVIDER
+#define MEMBER_OF_SECRET .kind = FIELD_TEXT, .is_secret = true, .is_sealed = true
+
+/* A row whose value is at `at` in the struct.  Its last argument begins with the default. */
+#define MEMBER_ROW_AT(type, at, name_, kind_, use_, shown_, ...)                                   \
+    {.name = #name_, .offset = offsetof(struct type, at), MEMBER_OF_##kind_,                       \
+     .use = FIELD_USE_##use_, .shown = FIELD_##shown_, .absent = FIELD_##__VA_ARGS__},
+#define MEMBER_ROW(type, name, kind, use, fixed, shown, filter, ...)                               \
+    MEMBER_ROW_AT(type, name, name, kind, use, shown, __VA_ARGS__)
+#define MEMBER_REFUSED(type, name_, kind_, use_, fixed_, ...)                                      \
+    {.name = #name_, .kind = FIELD_REFUSED, .invalid = (fixed_)},
+#define MEMBER_NOT(...)
+
+#define MEMBER_READ(type, name, kind, use, ...)                                                    \
+    MEMBER_READ_##use(type, name, kind, use, __VA_ARGS__)
+#define MEMBER_READ_KEY MEMBER_ROW
+#define MEMBER_READ_PATH MEMBER_NOT
+#define MEMBER_READ_CHANGE MEMBER_ROW
+#define MEMBER_READ_CREATE MEMBER_ROW
+#define MEMBER_READ_OWNER MEMBER_ROW
+#define MEMBER_READ_MADE MEMBER_ROW
+#define MEMBER_READ_SERVER MEMBER_ROW
+
+#define MEMBER_IN_POST(type, name, kind, use, ...)                                                 \
+    MEMBER_IN_POST_##use(type, name, kind, use, __VA_ARGS__)
+#define MEMBER_IN_POST_KEY MEMBER_NOT
+#define MEMBER_IN_POST_PATH MEMBER_NOT
+#define MEMBER_IN_POST_CHANGE MEMBER_ROW
+#define MEMBER_IN_POST_CREATE MEMBER_ROW
+#define MEMBER_IN_POST_OWNER MEMBER_ROW
+#define MEMBER_IN_POST_MADE MEMBER_NOT
+#define MEMBER_IN_POST_SERVER MEMBER_NOT
+
+#define MEMBER_IN_PATCH(type, name, kind, use, ...)                                                \
+    MEMBER_IN_PATCH_##use(type, name, kind, use, __VA_ARGS__)
+#define MEMBER_IN_PATCH_KEY MEMBER_ROW
+#define MEMBER_IN_PATCH_PATH MEMBER_NOT
+#define MEMBER_IN_PATCH_CHANGE MEMBER_ROW
+#define MEMBER_IN_PATCH_CREATE MEMBER_REFUSED
+#define MEMBER_IN_PATCH_OWNER MEMBER_REFUSED
+#define MEMBER_IN_PATCH_MADE MEMBER_NOT
+#define MEMBER_IN_PATCH_SERVER MEMBER_NOT
+
+/* clang-format on */
+
+#endif

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+# Reads member_table.h for the generators that follow it on awk's command line: the columns of each
+# resource, of which a secret has two.
+#
+#     n_tables, tables[t]       their names, such as OAUTH_MODULE, in order
+#     n_of[t]                   columns; i counts them from 1
+#     column[t, i]              its name
+#     type[t, i], pg[t, i]      its type in SQL, and in struct pg_statement
+#     kind[t, i], use[t, i]     as in member_table.h; the second of a secret is SEALED
+#     reads[t, i]               whether statements return it
+#     writes[t, i]              whether statements write it
+#     empty[t, i]               what it has if it is not given, as SQL; "" if that is NULL
+function add_column(name, kind_, use_, shown, absent,    i) {
+    if (!(kind_ in sql_types)) {
+        print "members.awk: the kind " kind_ " is unknown" > "/dev/stderr"
+        failed = 1
+        exit 1
+    }
+    i = ++n_of[table]
+    column[table, i] = name
+    kind[table, i] = kind_
+    use[table, i] = use_
+    type[table, i] = sql_types[kind_]
+    pg[table, i] = pg_types[kind_]
+    reads[table, i] = shown != "HIDDEN"
+    writes[table, i] = use_ != "SERVER"
+    empty[table, i] = absent == "ASIS" ? "" : kind_ == "TEXTS" ? "'{}'" : "''"
+}
+BEGIN {
+    sql_types["TEXT"] = "text";           pg_types["TEXT"] = "PG_TEXT"
+    sql_types["TEXTS"] = "text[]";        pg_types["TEXTS"] = "PG_TEXTS"
+    sql_types["BOOL"] = "boolean";        pg_types["BOOL"] = "PG_BOOL"
+    sql_types["UINT32"] = "bigint";       pg_types["UINT32"] = "PG_BIGINT"
+    sql_types["NUMBER"] = "bigint";       pg_types["NUMBER"] = "PG_BIGINT"
+    sql_types["TIME"] = "timestamptz";    pg_types["TIME"] = "PG_TIME"
+    sql_types["PROVIDER"] = "smallint";   pg_types["PROVIDER"] = "PG_SMALLINT"
+    sql_types["SEALED"] = "bytea";        pg_types["SEALED"] = "PG_BYTEA"
+}
+/^#define [A-Z_]+_MEMBERS\(/ {
+    table = substr($2, 1, index($2, "_MEMBERS(") - 1)
+    tables[++n_tables] = table
+    n_of[table] = 0
+    next
+}
+/^ +(PROVIDER_)?MEMBER\(with,/ {
+    row = $0
+    sub(/^[^(]*\(with, */, "", row)
+    sub(/ *\\$/, "", row)
+    sub(/\)$/, "", row)
+    split(row, cells, / *, */)
+    if (cells[2] == "SECRET") {
+        add_column(cells[1] "_key_id", "TEXT", cells[3], cells[5], cells[7])
+        add_column(cells[1] "_sealed", "SEALED", cells[3], cells[5], cells[7])
+    } else {
+        add_column(cells[1], cells[2], cells[3], cells[5], cells[7])
+    }
+}
+END {
+    if (!failed && n_tables == 0) {
+        print "members.awk: there is no table" > "/dev/stderr"
+        failed = 1
+    }
+    if (failed)
+        exit 1
+}
