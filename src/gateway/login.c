@@ -2,8 +2,6 @@
 /* Sessions whose clients log in. */
 #include "gateway/login.h"
 
-#include <string.h>
-
 #include "base/clock.h"
 #include "gateway/crowd.h"
 #include "gateway/loop.h"
@@ -51,19 +49,17 @@ static void log_refusal(const struct gateway *gateway, const struct session *ses
 static void admit(struct gateway *gateway, struct session *session)
 {
     struct arena arena = {0};
-    char owner_id[IDENT_SIZE];
-    const char *fault;
+    const char *fault = crowd_admit(&gateway->conf.gateway, &gateway->sessions, session,
+                                    session->owner_ids, session->list_bytes, &arena);
 
-    memcpy(owner_id, session->owner_id, sizeof owner_id);
-    fault = crowd_admit(&gateway->conf.gateway, &gateway->sessions, session, session->owner_ids,
-                        session->list_bytes, &arena);
     if (fault) {
         log_refusal(gateway, session, fault);
         end_for_room(gateway, session);
-    } else if (strcmp(owner_id, session->owner_id) != 0) {
-        /* The old file is good enough: the next run would count it for the other one. */
+    } else {
+        /* Or the next run would judge it again.  If that fails, it does. */
         (void)!state_write(&gateway->state, session);
     }
+    session_forget_owners(session);
     arena_free(&arena);
 }
 
@@ -71,8 +67,17 @@ void login_end(struct gateway *gateway, int fd)
 {
     struct session *session = sessions_end_login(&gateway->sessions, fd);
 
-    if (session) {
+    if (session)
         admit(gateway, session);
-        session_forget_owners(session);
+}
+
+/* All of them count while one is judged: nobody knows who came first. */
+void login_judge_former(struct gateway *gateway)
+{
+    for (size_t i = 0; i < gateway->sessions.n; i++) {
+        struct session *session = gateway->sessions.items[i];
+
+        if (session->login_pid == 0 && session->owner_ids.given && !session->is_ending)
+            admit(gateway, session);
     }
 }

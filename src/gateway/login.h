@@ -28,4 +28,7 @@ void login_make_room(struct gateway *gateway, const struct session *session);
  * and ends if there is none: others may have logged in since its key was offered. */
 void login_end(struct gateway *gateway, int fd);
 
+/* The same for the sessions of the run before that have logged in since it ended. */
+void login_judge_former(struct gateway *gateway);
+
 #endif

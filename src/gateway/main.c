@@ -19,6 +19,7 @@
 #include "base/systemd.h"
 #include "conf/print.h"
 #include "gateway/drivers.h"
+#include "gateway/login.h"
 #include "gateway/loop.h"
 #include "gateway/proc.h"
 
@@ -167,6 +168,7 @@ static bool run_loop(struct gateway *gateway, int listen_fd)
 
     if (!state_read_all(&gateway->state, &gateway->sessions, log))
         return process_fault(log, gateway->conf.gateway.state, "cannot read the folder");
+    login_judge_former(gateway);
     if (!systemd_notify("READY=1"))
         process_fault(log, "NOTIFY_SOCKET", "cannot tell systemd that all is ready");
     systemd_forget();

@@ -68,7 +68,7 @@ struct session {
      * then nobody has proved to own the key, and the session takes room from nobody. */
     pid_t login_pid; /* 0: it has logged in */
     uint64_t login_started;
-    struct text_list owner_ids; /* for whom it may count once it has */
+    struct text_list owner_ids; /* for whom it may count, until it was judged after the login */
     struct arena owners_arena;  /* holds them */
 
     bool is_ending;

@@ -112,7 +112,7 @@ struct record {
     struct text fingerprint;
     uint64_t started;
     uint64_t since_s;
-    uint64_t login_pid; /* 0: the client had logged in */
+    uint64_t login_pid; /* 0: the client had logged in, and was judged then */
     uint64_t login_started;
     struct text_list credential_ids;
     struct text_list granted;
@@ -312,17 +312,16 @@ static int open_process(pid_t pid, const struct record *record, struct proc *pro
     return fd;
 }
 
-/* A login may go on.  Of the owners, the one stays for whom the session was to count.  Returns
- * false with errno set if memory or descriptors run out. */
+/* A login may go on, or is to be judged if its process has exited meanwhile.  Of the owners, the
+ * one stays for whom the session was to count.  Returns false with errno set if memory or
+ * descriptors run out. */
 static bool take_up_login(struct session *session, const struct record *record)
 {
     struct text owner_id = text_of(session->owner_id);
 
-    if (record->login_pid > 0 &&
-        !session_take_login(session, (pid_t)record->login_pid, record->login_started))
-        return false;
-    return session->login_pid == 0 ||
-           session_set_owners(session, (struct text_list){&owner_id, 1, true});
+    return record->login_pid == 0 ||
+           (session_take_login(session, (pid_t)record->login_pid, record->login_started) &&
+            session_set_owners(session, (struct text_list){&owner_id, 1, true}));
 }
 
 /* Adds the session of a record, and ends it if the record is not whole: nobody knows what it stands

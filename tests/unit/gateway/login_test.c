@@ -251,6 +251,55 @@ START_TEST(a_login_is_judged_when_it_succeeds)
 }
 END_TEST
 
+/* Ends the run of a gateway, and begins the next one. */
+static void restart(struct gateway *gateway)
+{
+    sessions_free(&gateway->sessions);
+    ck_assert(state_read_all(&gateway->state, &gateway->sessions, &quiet));
+    login_judge_former(gateway);
+}
+
+/* Among those of the run before, of which each has been judged already. */
+START_TEST(a_login_succeeds_while_no_daemon_runs)
+{
+    struct gateway gateway = {
+        .conf = {.gateway = {.sessions_of_key = _i == 0 ? 1 : 2}, .log = quiet}};
+    struct text owner = text_of("usr_1");
+    struct session *session;
+    struct monitor monitor, other;
+    const char *what;
+    int status = 0;
+
+    folder_make();
+    ck_assert_msg(state_open(&gateway.state, folder, &what), "%s", what);
+    monitor_start(&monitor, "sshd", false);
+    monitor_start(&other, "sshd", false);
+    ck_assert(state_write(&gateway.state, add_login(&gateway.sessions, &monitor)));
+    session = add_login(&gateway.sessions, &other);
+    ck_assert(session_set_owners(session, (struct text_list){&owner, 1, true}));
+    ck_assert(state_write(&gateway.state, session));
+    kill(other.child, SIGKILL);
+    ck_assert(monitor_wait_for_exit(other.child, &status));
+    login_end(&gateway, session->children[0]);
+    ck_assert(!session->is_ending);
+    kill(monitor.child, SIGKILL);
+    ck_assert(monitor_wait_for_exit(monitor.child, &status));
+    restart(&gateway);
+    ck_assert_uint_eq(gateway.sessions.n, 2);
+    ck_assert_int_eq(sessions_find(&gateway.sessions, monitor.pid)->is_ending, _i == 0);
+    ck_assert(!sessions_find(&gateway.sessions, other.pid)->is_ending);
+    gateway.conf.gateway.sessions_of_key = 1;
+    restart(&gateway);
+    for (size_t i = 0; _i > 0 && i < gateway.sessions.n; i++)
+        ck_assert(!gateway.sessions.items[i]->is_ending);
+    sessions_free(&gateway.sessions);
+    monitor_stop(&monitor);
+    monitor_stop(&other);
+    state_close(&gateway.state);
+    folder_remove();
+}
+END_TEST
+
 Suite *gateway_login_suite(void)
 {
     Suite *suite = suite_create("gateway/login");
@@ -263,6 +312,7 @@ Suite *gateway_login_suite(void)
     tcase_add_loop_test(tests, logins_that_end_do_not_fill_the_log, 0, 2);
     tcase_add_test(tests, a_login_is_taken_up_from_its_file);
     tcase_add_loop_test(tests, a_login_is_judged_when_it_succeeds, 0, 2);
+    tcase_add_loop_test(tests, a_login_succeeds_while_no_daemon_runs, 0, 2);
     suite_add_tcase(suite, tests);
     return suite;
 }
