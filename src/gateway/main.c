@@ -173,10 +173,8 @@ static bool run_loop(struct gateway *gateway, int listen_fd)
         process_fault(log, "NOTIFY_SOCKET", "cannot tell systemd that all is ready");
     systemd_forget();
     if (!proc_tells_children())
-        log_event(
-            log, LOG_LEVEL_WARNING,
-            "the kernel does not tell children of processes: keys that are only offered take room",
-            NULL);
+        log_event(log, LOG_LEVEL_WARNING,
+                  "the kernel does not tell children of processes: each login searches all", NULL);
     log_event(log, LOG_LEVEL_INFO, "started", NULL);
     ok = loop_run(gateway, listen_fd) || process_fault(log, "epoll", "the loop cannot go on");
     log_event(log, LOG_LEVEL_INFO, "stopped; sessions go on", NULL);

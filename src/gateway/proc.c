@@ -2,6 +2,7 @@
 /* Reads /proc (proc(5)), and signals through descriptors of processes (pidfd_open(2)). */
 #include "gateway/proc.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -151,6 +152,37 @@ size_t proc_children(pid_t pid, pid_t *children, size_t most)
             children[n++] = (pid_t)child;
     }
     return n;
+}
+
+/* Returns whether the name is that of a process below the other one.  If not, errno is ESRCH, or
+ * says why nobody knows. */
+static bool is_child(const char *name, pid_t pid, struct proc *child)
+{
+    uint64_t id;
+
+    errno = ESRCH;
+    return number_read(text_of(name), 10, INT32_MAX, &id) && proc_read_stat((pid_t)id, child) &&
+           child->parent == pid;
+}
+
+size_t proc_search_children(pid_t pid, pid_t *children, size_t most)
+{
+    DIR *folder = opendir("/proc");
+    struct dirent *entry;
+    struct proc child;
+    size_t n = 0;
+    int fault = folder ? ESRCH : errno;
+
+    while (folder && fault == ESRCH && n < most && (entry = readdir(folder)) != NULL) {
+        if (is_child(entry->d_name, pid, &child))
+            children[n++] = child.pid;
+        else
+            fault = errno;
+    }
+    if (folder)
+        closedir(folder);
+    errno = fault;
+    return fault == ESRCH ? n : 0;
 }
 
 bool proc_tells_children(void)

@@ -46,6 +46,10 @@ MUST_CHECK bool proc_signal(int fd, int signal);
  * has none; ESRCH: that is so, or it is gone. */
 size_t proc_children(pid_t pid, pid_t *children, size_t most);
 
+/* The same for kernels that do not tell: reads all processes, 6 us each.  Any other errno: nobody
+ * knows. */
+size_t proc_search_children(pid_t pid, pid_t *children, size_t most);
+
 /* Returns whether the kernel tells children of processes (CONFIG_PROC_CHILDREN). */
 bool proc_tells_children(void);
 

@@ -215,10 +215,17 @@ bool session_take_login(struct session *session, pid_t pid, uint64_t started)
     return true;
 }
 
+/* Without the process of a login, anyone who offers a key would take room from its owner. */
+static size_t list_children(pid_t pid, pid_t children[SESSION_N_CHILDREN])
+{
+    return proc_tells_children() ? proc_children(pid, children, SESSION_N_CHILDREN)
+                                 : proc_search_children(pid, children, SESSION_N_CHILDREN);
+}
+
 bool session_find_login(struct session *session, pid_t asker)
 {
     pid_t pids[SESSION_N_CHILDREN];
-    size_t n = proc_children(session->pid, pids, SESSION_N_CHILDREN);
+    size_t n = list_children(session->pid, pids);
     struct proc proc;
     size_t i = 0;
 

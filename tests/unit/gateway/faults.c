@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Wrappers of the calls that write files. */
+/* Wrappers of the calls that read and write files. */
 #include "faults.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static int calls_left; /* 0: no fault is wanted */
 static bool kills;
 static bool has_come;
+static bool hides_children;
 
 void faults_kill_at(int n)
 {
@@ -44,6 +46,28 @@ static bool fault_is_here(void)
     return true;
 }
 
+void faults_hide_children(bool hides)
+{
+    hides_children = hides;
+}
+
+static bool is_hidden(const char *path)
+{
+    const char *name = strrchr(path, '/');
+
+    if (!hides_children || !name || strcmp(name, "/children") != 0)
+        return false;
+    errno = ENOENT;
+    return true;
+}
+
+int __real_access(const char *path, int mode);
+int __wrap_access(const char *path, int mode);
+int __wrap_access(const char *path, int mode)
+{
+    return is_hidden(path) ? -1 : __real_access(path, mode);
+}
+
 static mode_t mode_of(int flags, va_list args)
 {
     return flags & O_CREAT ? va_arg(args, mode_t) : 0;
@@ -59,7 +83,7 @@ int __wrap_open(const char *path, int flags, ...)
     va_start(args, flags);
     mode = mode_of(flags, args);
     va_end(args);
-    return fault_is_here() ? -1 : __real_open(path, flags, mode);
+    return is_hidden(path) || fault_is_here() ? -1 : __real_open(path, flags, mode);
 }
 
 int __real_openat(int fd, const char *path, int flags, ...);

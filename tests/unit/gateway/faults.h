@@ -14,4 +14,7 @@ void faults_fail_at(int n);
 /* Ends that.  Returns whether the n-th call has come. */
 bool faults_stop(void);
 
+/* From now on, the kernel does not tell children of processes, or does again. */
+void faults_hide_children(bool hides);
+
 #endif

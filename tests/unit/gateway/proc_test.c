@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "gateway/faults.h"
 #include "gateway/monitor.h"
 #include "suites.h"
 
@@ -117,6 +118,26 @@ START_TEST(children_of_a_process)
 }
 END_TEST
 
+/* As many as are wanted. */
+START_TEST(children_are_searched)
+{
+    struct monitor monitor;
+    pid_t children[4];
+
+    monitor_start(&monitor, "sshd", false);
+    faults_hide_children(true);
+    ck_assert(!proc_tells_children());
+    ck_assert_uint_eq(proc_children(monitor.pid, children, 4), 0);
+    ck_assert_uint_eq(proc_search_children(monitor.pid, children, 4), 1);
+    ck_assert_int_eq(children[0], monitor.child);
+    ck_assert_uint_eq(proc_search_children(monitor.pid, children, 0), 0);
+    ck_assert_uint_eq(proc_search_children(monitor.child, children, 4), 0);
+    ck_assert_int_eq(errno, ESRCH);
+    faults_hide_children(false);
+    monitor_stop(&monitor);
+}
+END_TEST
+
 START_TEST(boot_id)
 {
     char a[PROC_BOOT_ID_SIZE];
@@ -139,6 +160,7 @@ Suite *gateway_proc_suite(void)
     tcase_add_test(tests, a_process_that_started_at_another_time_is_another_one);
     tcase_add_test(tests, exited_processes_are_not_opened_or_signalled);
     tcase_add_test(tests, children_of_a_process);
+    tcase_add_test(tests, children_are_searched);
     tcase_add_test(tests, boot_id);
     suite_add_tcase(suite, tests);
     return suite;
