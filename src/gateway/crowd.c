@@ -22,6 +22,11 @@ static void count_in(struct crowd_part *part, const struct session *session)
     part->bytes += SESSION_BYTES + session->list_bytes;
 }
 
+static size_t login_bytes(const struct session *session)
+{
+    return SESSION_BYTES + session->list_bytes + session_list_bytes(session->owner_ids);
+}
+
 /* ---- owners ---- */
 
 static int compare_owners(const void *a, const void *b)
@@ -59,12 +64,16 @@ static bool sort_owners(struct text_list ids, struct arena *arena, struct crowd 
 
 /* ---- counting ---- */
 
-static void count_of_account(struct crowd *crowd, const struct session *session,
-                             const struct session *other)
+static void count_other(struct crowd *crowd, const struct session *session,
+                        const struct session *other)
 {
-    struct crowd_owner *owner = find_owner(crowd, text_of(other->owner_id));
+    struct crowd_owner *owner;
 
+    count_in(&crowd->all, other);
+    if (strcmp(other->account_id, session->account_id) != 0)
+        return;
     count_in(&crowd->of_account, other);
+    owner = find_owner(crowd, text_of(other->owner_id));
     if (owner)
         count_in(&owner->part, other);
     if (strcmp(other->fingerprint, session->fingerprint) == 0)
@@ -80,11 +89,10 @@ bool crowd_count(const struct sessions *sessions, const struct session *session,
     for (size_t i = 0; i < sessions->n; i++) {
         const struct session *other = sessions->items[i];
 
-        if (other == session || other->is_ending || other->login_pid > 0)
-            continue;
-        count_in(&crowd->all, other);
-        if (strcmp(other->account_id, session->account_id) == 0)
-            count_of_account(crowd, session, other);
+        if (other->login_pid > 0)
+            crowd->login_bytes += login_bytes(other);
+        else if (other != session && !other->is_ending)
+            count_other(crowd, session, other);
     }
     return true;
 }
@@ -128,17 +136,23 @@ static bool has_place(size_t most, size_t most_of_account, const struct crowd *c
     return leaves_room(most, most_of_account, &amounts, 1);
 }
 
-bool crowd_has_bytes(const struct crowd *crowd, struct text owner_id, size_t bytes)
+bool crowd_has_bytes(const struct crowd *crowd, const struct session *session, size_t bytes)
 {
-    return has_bytes(crowd, find_owner(crowd, owner_id), bytes);
+    if (session->login_pid > 0)
+        return crowd->login_bytes + bytes <= CROWD_LOGINS_BYTES_MAX;
+    return has_bytes(crowd, find_owner(crowd, text_of(session->owner_id)), bytes);
 }
 
-void crowd_grow(struct crowd *crowd, struct text owner_id, size_t bytes)
+void crowd_grow(struct crowd *crowd, const struct session *session, size_t bytes)
 {
+    if (session->login_pid > 0) {
+        crowd->login_bytes += bytes;
+        return;
+    }
     crowd->all.bytes += bytes;
     crowd->of_account.bytes += bytes;
     crowd->of_key.bytes += bytes;
-    find_owner(crowd, owner_id)->part.bytes += bytes;
+    find_owner(crowd, text_of(session->owner_id))->part.bytes += bytes;
 }
 
 /* Returns how many sessions the process has descriptors for, logins that go on among them. */
@@ -198,11 +212,6 @@ const char *crowd_admit(const struct conf_gateway *conf, const struct sessions *
 }
 
 /* ---- logins ---- */
-
-static size_t login_bytes(const struct session *session)
-{
-    return SESSION_BYTES + session->list_bytes + session_list_bytes(session->owner_ids);
-}
 
 static bool is_older(const struct session *session, const struct session *other)
 {

@@ -47,6 +47,7 @@ struct crowd {
     struct crowd_part all, of_account, of_key;
     struct crowd_owner *owners; /* of the account, by id, each once */
     size_t n_owners;
+    size_t login_bytes; /* of all whose clients have not logged in yet */
 };
 
 /* Counts the other sessions than this one that are of its account, for each of these owners, and of
@@ -56,11 +57,11 @@ MUST_CHECK bool crowd_count(const struct sessions *sessions, const struct sessio
                             struct text_list owner_ids, struct arena *arena, struct crowd *crowd);
 
 /* Returns whether a session of the key may keep so many bytes more.  It counts for one of the
- * owners. */
-bool crowd_has_bytes(const struct crowd *crowd, struct text owner_id, size_t bytes);
+ * owners, or among those whose clients have not logged in yet. */
+bool crowd_has_bytes(const struct crowd *crowd, const struct session *session, size_t bytes);
 
 /* Counts bytes that such a session takes more. */
-void crowd_grow(struct crowd *crowd, struct text owner_id, size_t bytes);
+void crowd_grow(struct crowd *crowd, const struct session *session, size_t bytes);
 
 /* Finds the first of the owners of a key who has room for one session more, with lists of so many
  * bytes, and names it in the session.  The session has its account and its key's fingerprint.

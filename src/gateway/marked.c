@@ -293,16 +293,15 @@ static bool count_crowd(const struct turn *turn, const struct session *session,
 static bool may_keep(const struct turn *turn, const struct session *session, struct text_list list,
                      struct comparison *comparison)
 {
-    const struct text owner_id = text_of(session->owner_id);
     size_t before = session_list_bytes(session->credential_ids), after = session_list_bytes(list);
 
     if (after <= before)
         return true;
     if (!comparison->is_counted)
         comparison->is_counted = count_crowd(turn, session, comparison);
-    if (!comparison->is_counted || !crowd_has_bytes(&comparison->crowd, owner_id, after - before))
+    if (!comparison->is_counted || !crowd_has_bytes(&comparison->crowd, session, after - before))
         return false;
-    crowd_grow(&comparison->crowd, owner_id, after - before);
+    crowd_grow(&comparison->crowd, session, after - before);
     return true;
 }
 

@@ -352,16 +352,40 @@ END_TEST
 
 START_TEST(lists_grow)
 {
-    struct session *session = add(A, "1", 0);
+    struct session *first = add(A, "1", 0), *second = add(A, "1", 0);
     struct text owners[] = {text_of("usr_1"), text_of("usr_2")};
     const size_t half = CROWD_ACCOUNT_BYTES_MAX / 2;
     struct crowd crowd;
 
-    ck_assert(crowd_count(&sessions, session, (struct text_list){owners, 2, true}, &arena, &crowd));
-    ck_assert(crowd_has_bytes(&crowd, owners[0], half));
-    crowd_grow(&crowd, owners[0], half);
-    ck_assert(!crowd_has_bytes(&crowd, owners[0], 1));
-    ck_assert(crowd_has_bytes(&crowd, owners[1], half));
+    snprintf(first->owner_id, IDENT_SIZE, "usr_1");
+    snprintf(second->owner_id, IDENT_SIZE, "usr_2");
+    second->is_ending = true;
+    ck_assert(crowd_count(&sessions, first, (struct text_list){owners, 2, true}, &arena, &crowd));
+    ck_assert(crowd_has_bytes(&crowd, first, half));
+    crowd_grow(&crowd, first, half);
+    ck_assert(!crowd_has_bytes(&crowd, first, 1));
+    ck_assert(crowd_has_bytes(&crowd, second, half));
+}
+END_TEST
+
+/* Whoever has only a public key takes no room by that, nor is there a bound of the owner's. */
+START_TEST(lists_of_logins_grow)
+{
+    struct session *session = add(A, "1", 0), *login = add(A, "1", CROWD_LOGINS_BYTES_MAX / 2);
+    struct text owner = text_of("");
+    struct crowd crowd;
+    size_t all_bytes;
+
+    login->login_pid = 1;
+    ck_assert(crowd_count(&sessions, login, (struct text_list){&owner, 1, true}, &arena, &crowd));
+    crowd_grow(&crowd, session, CROWD_ACCOUNT_BYTES_MAX);
+    all_bytes = crowd.all.bytes;
+    ck_assert(!crowd_has_bytes(&crowd, session, 1));
+    ck_assert(!crowd_has_bytes(&crowd, login, CROWD_LOGINS_BYTES_MAX / 2));
+    ck_assert(crowd_has_bytes(&crowd, login, CROWD_LOGINS_BYTES_MAX / 4));
+    crowd_grow(&crowd, login, CROWD_LOGINS_BYTES_MAX / 4);
+    ck_assert(!crowd_has_bytes(&crowd, login, CROWD_LOGINS_BYTES_MAX / 4));
+    ck_assert_uint_eq(crowd.all.bytes, all_bytes);
 }
 END_TEST
 
@@ -387,6 +411,7 @@ Suite *gateway_crowd_suite(void)
     tcase_add_test(tests, the_last_place_is_taken);
     tcase_add_test(tests, descriptors_are_shared);
     tcase_add_test(tests, lists_grow);
+    tcase_add_test(tests, lists_of_logins_grow);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -214,6 +214,30 @@ START_TEST(there_is_no_room_for_more_credentials)
 }
 END_TEST
 
+/* What is added to a login that goes on is its own, whether its owner's sessions have room or not.
+ */
+START_TEST(a_login_knows_more_credentials)
+{
+    struct session *login = add_session(2, false), *session = add_session(2, false);
+
+    login->login_pid = 1;
+    add_session(0, false)->list_bytes = _i == 0 ? CROWD_ACCOUNT_BYTES_MAX : 0;
+    if (_i > 0) {
+        struct session *another = add_session(1, false);
+
+        another->list_bytes = CROWD_LOGINS_BYTES_MAX;
+        another->login_pid = 1;
+    }
+    begin();
+    snprintf(fake_keys[2].credential_id, sizeof fake_keys[2].credential_id, "sshcr_longer");
+    snprintf(fake_keys[2].digest, sizeof fake_keys[2].digest, "another");
+    judge_sweep(&gateway);
+    judge_on(20);
+    ck_assert_str_eq(login->credential_ids.items[0].s, _i == 0 ? "sshcr_longer" : "sshcr_2");
+    ck_assert_str_eq(session->credential_ids.items[0].s, _i > 0 ? "sshcr_longer" : "sshcr_2");
+}
+END_TEST
+
 static const char *credential_of(const struct session *session)
 {
     return session->credential_ids.items[0].s;
@@ -497,6 +521,7 @@ Suite *gateway_judge_volume_suite(void)
     tcase_add_loop_test(tcase, others_have_little_of_a_key, 0, 2);
     tcase_add_loop_test(tcase, there_is_no_room_for_more_credentials, 0, 2);
     tcase_add_loop_test(tcase, one_owner_has_no_room, 0, 2);
+    tcase_add_loop_test(tcase, a_login_knows_more_credentials, 0, 2);
     tcase_add_test(tcase, others_have_what_no_glance_sees);
     tcase_add_test(tcase, sweeps_come_before_the_last_is_done);
     tcase_add_test(tcase, others_change_all_the_time);
