@@ -225,7 +225,7 @@ static bool takes_more(const struct session *session, const struct session *othe
     return bytes > other_bytes || (bytes == other_bytes && is_older(session, other));
 }
 
-struct session *crowd_surplus(const struct sessions *sessions, const struct session *newest)
+struct session *crowd_surplus(const struct sessions *sessions, const struct session *asking)
 {
     struct session *largest = NULL, *oldest = NULL;
     size_t n = 0, bytes = 0;
@@ -237,7 +237,7 @@ struct session *crowd_surplus(const struct sessions *sessions, const struct sess
             continue;
         n++;
         bytes += login_bytes(session);
-        if (session == newest)
+        if (session == asking)
             continue;
         if (!largest || takes_more(session, largest))
             largest = session;

@@ -72,8 +72,8 @@ const char *crowd_admit(const struct conf_gateway *conf, const struct sessions *
 
 /* Returns a session that has to give way, as those whose clients have not logged in yet take too
  * many bytes or descriptors, or NULL: of bytes the one that takes most, and of such ones the
- * oldest; of descriptors, of which all take as many, the oldest.  Never the newest of all, which is
- * named. */
-struct session *crowd_surplus(const struct sessions *sessions, const struct session *newest);
+ * oldest; of descriptors, of which all take as many, the oldest.  Never the one that asks now: else
+ * whoever fills this room with smaller or newer ones would keep its owner out. */
+struct session *crowd_surplus(const struct sessions *sessions, const struct session *asking);
 
 #endif

@@ -26,14 +26,6 @@ static void end_for_room(struct gateway *gateway, struct session *session)
     session_end(&gateway->sessions, session, SESSION_CROWD, &gateway->conf.log, clock_steady_ms());
 }
 
-void login_make_room(struct gateway *gateway, const struct session *session)
-{
-    struct session *surplus;
-
-    while ((surplus = crowd_surplus(&gateway->sessions, session)) != NULL)
-        end_for_room(gateway, surplus);
-}
-
 static void log_refusal(const struct gateway *gateway, const struct session *session,
                         const char *cause)
 {
@@ -69,6 +61,24 @@ void login_end(struct gateway *gateway, int fd)
 
     if (session)
         admit(gateway, session);
+}
+
+/* Its client may have logged in, which the loop has yet to hear of: then it is no login any more,
+ * and ends only if it has no room of its owner's. */
+static void give_way(struct gateway *gateway, struct session *session)
+{
+    if (session_has_child(session))
+        end_for_room(gateway, session);
+    else
+        login_end(gateway, session->children[0]);
+}
+
+void login_make_room(struct gateway *gateway, const struct session *session)
+{
+    struct session *surplus;
+
+    while ((surplus = crowd_surplus(&gateway->sessions, session)) != NULL)
+        give_way(gateway, surplus);
 }
 
 /* All of them count while one is judged: nobody knows who came first. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "gateway/crowd.h"
 #include "gateway/faults.h"
 #include "gateway/folder.h"
 #include "gateway/monitor.h"
@@ -256,6 +257,54 @@ START_TEST(a_login_is_judged_when_it_succeeds)
 }
 END_TEST
 
+/* Sets the limit so that one login may go on. */
+static struct rlimit limit_logins(void)
+{
+    struct rlimit before, low;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    low = before;
+    low.rlim_cur = CROWD_OTHER_DESCRIPTORS + 2 * 4;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
+    return before;
+}
+
+/* The oldest login gives way, but not if its client has logged in, which no event has told yet. */
+START_TEST(a_login_that_has_succeeded_gives_no_way)
+{
+    struct gateway gateway = {.conf = {.log = quiet}};
+    struct sessions *sessions = &gateway.sessions;
+    struct session *older, *newer;
+    struct monitor monitors[2];
+    struct rlimit before;
+    const char *what;
+    int status = 0;
+
+    folder_make();
+    ck_assert_msg(state_open(&gateway.state, folder, &what), "%s", what);
+    monitor_start(&monitors[0], "sshd", false);
+    monitor_start(&monitors[1], "sshd", false);
+    older = add_login(sessions, &monitors[0]);
+    newer = add_login(sessions, &monitors[1]);
+    if (_i > 0) {
+        kill(monitors[0].child, SIGKILL);
+        ck_assert(monitor_wait_for_exit(monitors[0].child, &status));
+    }
+    before = limit_logins();
+    login_make_room(&gateway, newer);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ck_assert_int_eq(older->is_ending, _i == 0);
+    ck_assert_int_eq(older->login_pid, 0);
+    ck_assert(!newer->is_ending);
+    ck_assert_int_gt(newer->login_pid, 0);
+    sessions_free(sessions);
+    monitor_stop(&monitors[0]);
+    monitor_stop(&monitors[1]);
+    state_close(&gateway.state);
+    folder_remove();
+}
+END_TEST
+
 /* Ends the run of a gateway, and begins the next one. */
 static void restart(struct gateway *gateway)
 {
@@ -317,6 +366,7 @@ Suite *gateway_login_suite(void)
     tcase_add_loop_test(tests, logins_that_end_do_not_fill_the_log, 0, 2);
     tcase_add_test(tests, a_login_is_taken_up_from_its_file);
     tcase_add_loop_test(tests, a_login_is_judged_when_it_succeeds, 0, 2);
+    tcase_add_loop_test(tests, a_login_that_has_succeeded_gives_no_way, 0, 2);
     tcase_add_loop_test(tests, a_login_succeeds_while_no_daemon_runs, 0, 2);
     suite_add_tcase(suite, tests);
     return suite;
