@@ -47,6 +47,7 @@ struct gateway {
     /* The database, as the last statement left it. */
     bool is_away;
     int64_t shut_until_ms; /* it did not answer in time: nothing is asked before (steady clock) */
+    unsigned n_late;       /* how often since it answered last */
     struct feed feed;
     int64_t polled_ms; /* when the last poll succeeded (steady clock); 0: never */
 

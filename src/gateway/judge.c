@@ -8,13 +8,9 @@
 #include "base/clock.h"
 #include "gateway/judge_edges.h"
 #include "gateway/marked.h"
+#include "gateway/outage.h"
 #include "model/ssh_options.h"
 #include "store/gateway.h"
-
-/* While a node of Citus does not answer, the next statements for it may take so long, but for every
- * fourth: each keeps the loop, and with it the accounts of other nodes. */
-#define IMPATIENT_MS 300
-#define PATIENT_EVERY 4
 
 /* One line in this time counts the accounts that were lost, and one those that were found. */
 #define NEWS_MS 10000
@@ -29,21 +25,15 @@
 
 /* ---- the database ---- */
 
-/* After a statement that was given up, nothing is asked for JUDGE_PAUSE_MS. */
-static void note_timeout(struct gateway *gateway, bool ok, const struct error *err)
-{
-    if (!ok)
-        gateway->shut_until_ms =
-            err->code == ERR_DATABASE_TIMEOUT ? clock_steady_ms() + JUDGE_PAUSE_MS : 0;
-}
-
-/* Notes how a statement ended, and logs when the database goes away and comes back.  Returns ok. */
-static bool note_outcome(struct gateway *gateway, bool ok, const struct error *err)
+/* Notes how statements that began then have ended, and logs when the database goes away and comes
+ * back.  Returns ok. */
+static bool note_outcome(struct gateway *gateway, bool ok, const struct error *err,
+                         int64_t begun_ms)
 {
     const struct log *log = &gateway->conf.log;
     const struct log_pair pairs[] = {{"cause", ok ? NULL : error_reason(err)}, {NULL, NULL}};
 
-    note_timeout(gateway, ok, err);
+    outage_note(gateway, ok, err, begun_ms);
     if (!ok && !gateway->is_away)
         log_event(log, LOG_LEVEL_ERROR,
                   "cannot ask the database: new logins are refused, sessions go on", pairs);
@@ -106,11 +96,11 @@ static bool begin_account(struct gateway *gateway, const char *account_id, struc
 {
     bool is_patient;
 
-    pg_set_timeout(gateway->pg, IMPATIENT_MS); /* for the question which node it is */
+    pg_set_timeout(gateway->pg, JUDGE_IMPATIENT_MS); /* for the question which node it is */
     if (!node_lane_begin(&gateway->nodes, account_id, err))
         return false;
-    is_patient = node_lane_n_silent(&gateway->nodes) % PATIENT_EVERY == 0;
-    pg_set_timeout(gateway->pg, is_patient ? JUDGE_TIMEOUT_MS : IMPATIENT_MS);
+    is_patient = node_lane_n_silent(&gateway->nodes) % JUDGE_PATIENT_EVERY == 0;
+    pg_set_timeout(gateway->pg, is_patient ? JUDGE_TIMEOUT_MS : JUDGE_IMPATIENT_MS);
     return true;
 }
 
@@ -171,7 +161,7 @@ static bool answers_for_others(struct gateway *gateway, struct text account_id, 
 {
     bool ok;
 
-    pg_set_timeout(gateway->pg, IMPATIENT_MS);
+    pg_set_timeout(gateway->pg, JUDGE_IMPATIENT_MS);
     ok = marked_answers(gateway, account_id, err);
     pg_set_timeout(gateway->pg, JUDGE_TIMEOUT_MS);
     return ok;
@@ -190,22 +180,24 @@ static const char *note_late_key(struct gateway *gateway, const struct gateway_k
 static bool ask_about(struct gateway *gateway, struct arena *arena, const struct gateway_key *key,
                       key_statement *statement, void *out, const char **why)
 {
+    const int64_t begun_ms = clock_steady_ms();
     struct error err, others;
-    bool ok;
+    bool is_there, ok;
 
     if (pg_is_distributed(gateway->pg))
         return ask_on_node(gateway, arena, key, statement, out, why);
     *why = "the database did not answer in time; it is asked again soon";
     if (judge_is_shut(gateway))
         return false;
-    ok = statement(gateway, arena, key, out, &err);
-    if (!ok && err.code == ERR_DATABASE_TIMEOUT &&
+    is_there = outage_is_over(gateway, &err);
+    ok = is_there && statement(gateway, arena, key, out, &err);
+    if (is_there && !ok && err.code == ERR_DATABASE_TIMEOUT &&
         answers_for_others(gateway, key->account_id, &others)) {
         *why = note_late_key(gateway, key);
         return false;
     }
     *why = "the database does not answer; see the log of adit-gateway";
-    return note_outcome(gateway, ok, &err);
+    return note_outcome(gateway, ok, &err, begun_ms);
 }
 
 /* What was read of a key: all that it has, but for the owners that are left out. */
@@ -464,6 +456,7 @@ static bool judge_account(struct gateway *gateway, struct follow *follow)
 /* Without an account to ask for, asks whether the entry to the nodes answers. */
 static void judge_nobody(struct gateway *gateway)
 {
+    const int64_t begun_ms = clock_steady_ms();
     struct error err;
     bool ok;
 
@@ -471,7 +464,7 @@ static void judge_nobody(struct gateway *gateway)
         return;
     pg_set_timeout(gateway->pg, JUDGE_TIMEOUT_MS);
     ok = store_gateway_ping(gateway->pg, &err);
-    if (note_outcome(gateway, ok, &err))
+    if (note_outcome(gateway, ok, &err, begun_ms))
         gateway->polled_ms = clock_steady_ms();
 }
 
@@ -558,18 +551,22 @@ static bool is_poll_due(const struct gateway *gateway)
 /* Where all accounts are in one database.  Returns whether sessions are left to be judged soon. */
 static bool judge_feed(struct gateway *gateway)
 {
+    const int64_t begun_ms = clock_steady_ms();
     bool is_left = false;
     struct error err;
+    bool ok;
 
     if (judge_is_shut(gateway))
         return false;
     if (is_poll_due(gateway)) {
-        if (!note_outcome(gateway, poll_database(gateway, &err), &err))
+        ok = outage_is_over(gateway, &err) && poll_database(gateway, &err);
+        if (!note_outcome(gateway, ok, &err, begun_ms))
             return false;
         gateway->polled_ms = clock_steady_ms();
     }
     /* Marks stay until a statement has judged them. */
-    (void)note_outcome(gateway, marked_judge(gateway, NULL, &is_left, &err), &err);
+    ok = marked_judge(gateway, NULL, &is_left, &err);
+    (void)note_outcome(gateway, ok, &err, begun_ms);
     return judge_edges(gateway) || is_left;
 }
 

@@ -20,6 +20,15 @@
  * same node: each would keep the loop as long again. */
 #define JUDGE_PAUSE_MS 500
 
+/* Any failure that took so long keeps the loop, too: opening a session may hang. */
+#define JUDGE_LONG_MS 100
+
+/* While the database, or a node of Citus, does not answer, the next statements for it may take so
+ * long, but for every fourth: each keeps the loop, and with it all that is not of the database, or
+ * of the node. */
+#define JUDGE_IMPATIENT_MS 300
+#define JUDGE_PATIENT_EVERY 4
+
 /* Milliseconds after which judge_changes() leaves the accounts and keys that are left to the next
  * call. */
 #define JUDGE_TURN_MS 50

@@ -14,9 +14,6 @@
 #define LATE_MAX 3
 #define SHORT_MS 300
 
-/* Any failure that took so long counts as late: opening a session may hang, too. */
-#define LONG_MS 100
-
 /* Logs the first of several failures of one kind. */
 static void note_edges(struct gateway *gateway, const char *cause)
 {
@@ -34,7 +31,7 @@ static void note_edges(struct gateway *gateway, const char *cause)
 static void note_unread(struct gateway *gateway, const struct error *err, int64_t begun_ms)
 {
     note_edges(gateway, error_reason(err));
-    if (err->code != ERR_DATABASE_TIMEOUT && clock_steady_ms() < begun_ms + LONG_MS)
+    if (err->code != ERR_DATABASE_TIMEOUT && clock_steady_ms() < begun_ms + JUDGE_LONG_MS)
         return;
     gateway->edges_late += gateway->edges_late < LATE_MAX;
     gateway->edges_read_at_ms = clock_steady_ms() + (JUDGE_PAUSE_MS << gateway->edges_late);

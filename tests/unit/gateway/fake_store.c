@@ -4,12 +4,28 @@
 
 #include <check.h>
 
+#include "gateway/judge.h"
+
 struct fake_store fake_store;
 
 bool pg_is_distributed(const struct pg *pg)
 {
     (void)pg;
     return fake_store.is_distributed;
+}
+
+void pg_set_timeout(struct pg *pg, int timeout_ms)
+{
+    (void)pg;
+    ck_assert_int_le(timeout_ms, JUDGE_TIMEOUT_MS);
+    fake_store.timeout_ms = timeout_ms;
+}
+
+/* Without a function, the database answers. */
+bool store_gateway_ping(struct pg *pg, struct error *err)
+{
+    (void)pg;
+    return !fake_store.ping || fake_store.ping(err);
 }
 
 bool store_gateway_changes(struct pg *pg, struct arena *arena, struct text snapshot,

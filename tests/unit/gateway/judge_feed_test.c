@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of judging while the record of changes cannot be read. */
 #include <check.h>
+#include <time.h>
 
 #include "gateway/fake_keys.h"
+#include "gateway/fake_store.h"
 #include "gateway/judge.h"
 #include "suites.h"
 
@@ -128,6 +130,77 @@ START_TEST(the_database_goes_away_while_the_feed_rests)
 }
 END_TEST
 
+/* The timeouts of the pings, and how often something else was asked. */
+static int timeouts_ms[8];
+static size_t n_timeouts;
+static int n_others;
+
+/* The server accepts connections and says nothing. */
+static bool hang(struct error *err)
+{
+    const struct timespec long_time = {.tv_nsec = JUDGE_LONG_MS * 1000000L};
+
+    nanosleep(&long_time, NULL);
+    return error_cause(err, ERR_DATABASE_UNAVAILABLE, "database: cannot connect");
+}
+
+static bool hanging_changes(struct arena *arena, struct text snapshot, struct gateway_changes *out,
+                            struct error *err)
+{
+    (void)arena, (void)snapshot, (void)out;
+    n_others++;
+    return hang(err);
+}
+
+static bool hanging_ping(struct error *err)
+{
+    ck_assert_uint_lt(n_timeouts, 8);
+    timeouts_ms[n_timeouts++] = fake_store.timeout_ms;
+    return hang(err);
+}
+
+static enum judge_verdict offer_key(void)
+{
+    struct arena arena = {0};
+    struct judge_grant grant;
+    const char *why;
+    enum judge_verdict verdict =
+        judge_key(&gateway, &arena, text_of(A), text_of(fake_keys[0].fingerprint), &grant, &why);
+
+    arena_free(&arena);
+    return verdict;
+}
+
+/* Everything else in the loop would wait for each attempt to connect. */
+START_TEST(the_database_hangs)
+{
+    const struct fake_store store = fake_store;
+
+    settle();
+    fake_database.n_glances = 0;
+    fake_store.changes = hanging_changes;
+    fake_store.ping = hanging_ping;
+    for (int i = 0; i < 6; i++) {
+        judge();
+        ck_assert(gateway.is_away);
+        ck_assert(judge_is_shut(&gateway));
+    }
+    gateway.shut_until_ms = 0;
+    ck_assert_int_eq(offer_key(), JUDGE_AWAY);
+    ck_assert(judge_is_shut(&gateway));
+    ck_assert_int_eq(n_others, 1);
+    ck_assert_int_eq(fake_database.n_glances, 0);
+    ck_assert_uint_eq(n_timeouts, 6);
+    for (size_t i = 0; i < n_timeouts; i++)
+        ck_assert_int_eq(timeouts_ms[i], i == 3 ? JUDGE_TIMEOUT_MS : JUDGE_IMPATIENT_MS);
+    fake_store = store;
+    settle();
+    ck_assert_uint_eq(gateway.n_late, 0);
+    ck_assert_int_eq(fake_store.timeout_ms, JUDGE_TIMEOUT_MS);
+    ck_assert_int_eq(offer_key(), JUDGE_PERMITTED);
+}
+END_TEST
+
 Suite *gateway_judge_feed_suite(void)
 {
     Suite *suite = suite_create("gateway/judge_feed");
@@ -139,6 +212,7 @@ Suite *gateway_judge_feed_suite(void)
     tcase_add_test(tcase, a_feed_is_late_alone);
     tcase_add_test(tcase, a_late_feed_is_read_again);
     tcase_add_test(tcase, the_database_goes_away_while_the_feed_rests);
+    tcase_add_test(tcase, the_database_hangs);
     suite_add_tcase(suite, tcase);
     return suite;
 }

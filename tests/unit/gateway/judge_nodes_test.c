@@ -57,12 +57,6 @@ static bool refuse(struct error *err)
 
 /* ---- the database ---- */
 
-void pg_set_timeout(struct pg *pg, int timeout_ms)
-{
-    (void)pg;
-    ck_assert_int_le(timeout_ms, JUDGE_TIMEOUT_MS);
-}
-
 bool node_lane_begin(struct node_lane *lane, const char *account_id, struct error *err)
 {
     const struct node *node = node_of(text_of(account_id));
@@ -156,9 +150,8 @@ static bool changes_of_all(struct arena *arena, struct text snapshot, struct gat
     return refuse(err);
 }
 
-bool store_gateway_ping(struct pg *pg, struct error *err)
+static bool ping(struct error *err)
 {
-    (void)pg;
     n_pings++;
     return !entry_fails || refuse(err);
 }
@@ -175,6 +168,7 @@ static void start(void)
                                  .has_key = true,
                                  .is_complete = true};
     fake_store = (struct fake_store){.is_distributed = true,
+                                     .ping = ping,
                                      .changes = changes_of_all,
                                      .glance = glance,
                                      .look_up = look_up,

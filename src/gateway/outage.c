@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Pauses, and the question whether the database is back. */
+#include "gateway/outage.h"
+
+#include "base/clock.h"
+#include "gateway/judge.h"
+#include "store/gateway.h"
+
+static bool was_long(const struct error *err, int64_t begun_ms, int64_t now_ms)
+{
+    return err->code == ERR_DATABASE_TIMEOUT || now_ms >= begun_ms + JUDGE_LONG_MS;
+}
+
+void outage_note(struct gateway *gateway, bool ok, const struct error *err, int64_t begun_ms)
+{
+    int64_t now_ms = clock_steady_ms();
+
+    gateway->shut_until_ms = 0;
+    if (ok) {
+        gateway->n_late = 0;
+    } else if (was_long(err, begun_ms, now_ms)) {
+        gateway->shut_until_ms = now_ms + JUDGE_PAUSE_MS;
+        gateway->n_late++;
+    }
+}
+
+bool outage_is_over(struct gateway *gateway, struct error *err)
+{
+    bool is_patient = gateway->n_late % JUDGE_PATIENT_EVERY == 0;
+    bool ok;
+
+    if (!gateway->is_away)
+        return true;
+    pg_set_timeout(gateway->pg, is_patient ? JUDGE_TIMEOUT_MS : JUDGE_IMPATIENT_MS);
+    ok = store_gateway_ping(gateway->pg, err);
+    pg_set_timeout(gateway->pg, JUDGE_TIMEOUT_MS);
+    return ok;
+}
