@@ -35,7 +35,7 @@ BEGIN {
     print "  - `field` is the path of the member at fault."
     print "  - `offset` is the byte of the body at which its JSON stops being acceptable."
     print ""
-    print "`tests/doc-guard --write` makes this page from `src/base/error_table.h`."
+    print "`make regen` makes this page from `src/base/error_table.h`."
 }
 
 /^\/\* [A-Z].*\*\/$/ && !/SPDX/ && !/clang-format/ {

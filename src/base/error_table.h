@@ -8,7 +8,7 @@
  * SERVER_ERROR(number, HTTP status, text): answers that the web server makes by itself, configured
  * in nginx/adit.conf.in and apache/common.conf.in.  An includer need not define this macro.
  *
- * tests/doc-guard --write makes doc/errors.md from this file.
+ * make regen makes doc/errors.md from this file.
  */
 #ifndef SERVER_ERROR
 #define SERVER_ERROR(number, status, text)
