@@ -40,13 +40,23 @@ class Row:
         self.is_servers = is_servers
 
 
+def read_sections():
+    """Returns (heading, rows) of the catalogue, in the order of the file."""
+    pattern = r'^/\* ([A-Z].*) \*/$|^(SERVER_)?ERROR\((?:[A-Z][A-Z0-9_]*, +)?(\d+), (\d+), "(.+)"\)$'
+    sections = []
+    with open(TABLE, encoding="utf-8") as file:
+        for heading, servers, number, status, text in re.findall(pattern, file.read(), re.M):
+            if heading:
+                sections.append((heading, []))
+            else:
+                sections[-1][1].append(Row(int(number), int(status), text.replace('\\"', '"'),
+                                           bool(servers)))
+    return [(heading, rows) for heading, rows in sections if rows]
+
+
 def read_rows():
     """Returns the catalogue by number, in the order of the file."""
-    pattern = r'^(SERVER_)?ERROR\((?:[A-Z][A-Z0-9_]*, +)?(\d+), (\d+), "(.+)"\)$'
-    with open(TABLE, encoding="utf-8") as file:
-        found = re.findall(pattern, file.read(), re.M)
-    return {int(number): Row(int(number), int(status), text.replace('\\"', '"'), bool(servers))
-            for servers, number, status, text in found}
+    return {row.number: row for _, rows in read_sections() for row in rows}
 
 
 def read_providers():
