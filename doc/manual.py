@@ -34,7 +34,7 @@ UINT32_MAX = 4294967295
 
 def escape(text):
     """An apostrophe in a word stays one; other quotes are straight."""
-    text = text.replace("\\", "\\e")
+    text = text.replace("\\", "\\e").replace("…", "...")
     return re.sub(r"(?<!\w)'|'(?!\w)", r"\\(aq", text)
 
 
@@ -48,6 +48,8 @@ def code(text):
     """Macros for code: a member's name, or words in which <names> stand for others."""
     if text in NAMES:
         return "Va " + text
+    if not re.search(r"\w", text):
+        return "Ql " + argument(text)
     parts = re.split(r"(<[^<>]+>)", text)
     return " Ns ".join("Ar " + part[1:-1] if part[0] == "<" else
                        "Li " + " ".join(map(argument, part.split())) for part in parts if part)
@@ -71,7 +73,7 @@ def program(word):
 
 def is_end(line, word):
     """Whether a sentence ends with the line.  Each begins a line."""
-    return re.search(r"\w\W*\.$", line) and re.match(r"[A-Z'`\"*\\]", word)
+    return re.search(r"\w['\")]*\.$", line) and re.match(r"[A-Z0-9'\"\[]", word)
 
 
 def paragraph(text):
@@ -138,8 +140,8 @@ def kind(schema):
     schema = resolved(schema)
     name = next((name for name in types(schema) if name != "null"), "null")
     if name == "array":
-        return "list of " + kind(schema["items"]).replace(",", "s, each", 1) \
-            if "x-max-bytes" in resolved(schema["items"]) else "list of %ss" % types(schema["items"])[0]
+        one, _, limit = kind(schema["items"]).partition(", ")
+        return "list of %ss" % one + (", each " + limit if limit else "")
     if name == "integer" and "maximum" in schema:
         return "uint32" if schema["maximum"] == UINT32_MAX else \
             "integer, %(minimum)d to %(maximum)d" % schema
@@ -152,7 +154,7 @@ def referred(schema):
     names = [part["$ref"].rpartition("/")[2] for part in parts if "$ref" in part]
     for name in names:
         if name in SECTIONS:
-            return [".Pq see Sx %s" % SECTIONS[name]]
+            return ["See", ".Sx %s ." % SECTIONS[name]]
         if name.endswith("Ref"):
             members = ["`%s`" % member for member in SCHEMAS[name]["properties"]]
             return mdoc("%s %s and %s." % ("Each has" if "items" in schema else "It has",
@@ -171,6 +173,8 @@ def item(name, schema, is_required, is_answer):
     if is_required and not is_answer:
         lines.append("Required.")
     lines += mdoc(schema.get("description") or whole["description"]) + referred(schema)
+    if "uniqueItems" in whole and not is_answer:
+        lines.append("No entry may be given twice.")
     if "default" in whole:
         lines += mdoc("The default is `%s`." % json.dumps(whole["default"]))
     return lines
@@ -204,12 +208,12 @@ def operations():
         for method, operation in methods.items():
             if method in openapi.METHODS:
                 lines += [".It Li %s %s" % (method.upper(), path), operation["summary"] + "."]
-                lines += mdoc(operation.get("description", ""))
                 for status, response in operation["responses"].items():
                     text = response["description"]
                     lines += mdoc("Answers %s: %s%s" % (status, text[0].lower(), text[1:]))
                 if operation.get("security") == []:
                     lines.append("Needs neither key nor version.")
+                lines += mdoc(operation.get("description", ""))
     return [*lines, ".El"]
 
 
