@@ -15,7 +15,7 @@ export class ApiError extends Error {
         readonly kind: "refused" | "unreachable" | "timeout" | "unreadable",
         readonly status: number,
         message: string,
-        readonly number: string,
+        readonly number: number | null,
         readonly details: Record<string, string>,
         readonly operationId: string,
         readonly retryAfterS: number | null,
@@ -24,6 +24,11 @@ export class ApiError extends Error {
     ) {
         super(message);
     }
+}
+
+// Whether the service refused it with one of these numbers.
+export function isRefusal(failed: unknown, numbers: number[]): failed is ApiError {
+    return failed instanceof ApiError && failed.number !== null && numbers.includes(failed.number);
 }
 
 export interface Answer<T> {
@@ -73,7 +78,7 @@ function serviceName(): Promise<string> {
 }
 
 function failure(kind: ApiError["kind"], status: number, isWrite: boolean): ApiError {
-    return new ApiError(kind, status, "", "", {}, "", null, isWrite);
+    return new ApiError(kind, status, "", null, {}, "", null, isWrite);
 }
 
 async function send(path: string, init: RequestInit, isWrite: boolean): Promise<Response> {
@@ -103,6 +108,11 @@ function texts(value: unknown): Record<string, string> {
     return found;
 }
 
+function numberOf(code: unknown): number | null {
+    const digits = /\d+$/.exec(String(code));
+    return digits && Number(digits[0]);
+}
+
 async function refusal(answer: Response, name: string, isWrite: boolean): Promise<ApiError> {
     const wait = Number(answer.headers.get("retry-after"));
     let body: ErrorBody;
@@ -118,7 +128,7 @@ async function refusal(answer: Response, name: string, isWrite: boolean): Promis
         "refused",
         answer.status,
         body.msg,
-        /\d+$/.exec(String(body.error_code))?.[0] ?? "",
+        numberOf(body.error_code),
         texts(body.details),
         answer.headers.get(name + "-operation-id") ?? "",
         wait > 0 ? wait : null,

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Creating a credential.  A request may be sent again after an answer that did not arrive: the same body
 // has the same key.
-import { type Answer, ApiError, call, randomName } from "./client";
+import * as ERR from "../model/errors";
+import { type Answer, call, isRefusal, randomName } from "./client";
 import type { Credential } from "./types";
-
-const NOT_ADMIN = "630";
-const OWNER_UNKNOWN = "9011";
 
 const keys = new Map<string, string>();
 
@@ -20,5 +18,5 @@ export async function createCredential(body: object): Promise<Answer<Credential>
 
 // Whether the caller may not give it to that owner, but may own it.
 export function isOwnerRefused(failed: unknown): boolean {
-    return failed instanceof ApiError && [NOT_ADMIN, OWNER_UNKNOWN].includes(failed.number);
+    return isRefusal(failed, [ERR.NOT_ADMIN, ERR.OWNER_UNKNOWN]);
 }

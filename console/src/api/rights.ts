@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What a key may do.  The interface has no request that says so, so this asks for things that only
 // some keys get, and that change nothing.
-import { ApiError, call, randomName, path } from "./client";
+import * as ERR from "../model/errors";
+import { call, isRefusal, randomName, path } from "./client";
 
 export interface Rights {
     isAdmin: boolean;
@@ -9,17 +10,13 @@ export interface Rights {
     writes: "all" | "own" | "nothing";
 }
 
-const READ_ONLY = "9005";
-const OWN = "9080";
-const AUDIT_NOT_ADMIN = "9078";
-
-// Returns the refusal's number, or "" if the request was granted.
-async function refused(ask: Promise<unknown>): Promise<string> {
+// Returns the refusal's number, or null if the request was granted.
+async function refused(ask: Promise<unknown>): Promise<number | null> {
     try {
         await ask;
-        return "";
+        return null;
     } catch (error) {
-        if (error instanceof ApiError && [READ_ONLY, OWN, AUDIT_NOT_ADMIN].includes(error.number)) {
+        if (isRefusal(error, [ERR.KEY_READ_ONLY, ERR.KEY_OWN, ERR.AUDIT_NOT_ADMIN])) {
             return error.number;
         }
         throw error;
@@ -35,6 +32,6 @@ export async function readRights(key: string): Promise<Rights> {
         refused(call("GET", "audit_events", { key, query: { limit: "1" } })),
         refused(write),
     ]);
-    const writes = written === READ_ONLY ? "nothing" : written === OWN ? "own" : "all";
-    return { isAdmin: audit === "", writes };
+    const writes = written === ERR.KEY_READ_ONLY ? "nothing" : written === ERR.KEY_OWN ? "own" : "all";
+    return { isAdmin: audit === null, writes };
 }

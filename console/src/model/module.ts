@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the server would say of what is typed, before it is asked.
 import type { DomainFault } from "./domain";
+import * as ERR from "./errors";
 import { isText, sizeOf } from "./text";
 
 // What is wrong.  texts/ has words for each, under fault.
@@ -42,8 +43,6 @@ export interface Finding {
 export const ENTRIES_MAX = 1000;
 const BODY_MAX = 65536;
 const VALUES_MAX = 4000;
-const NOT_JSON = 213;
-const BODY_TOO_LARGE = 9006;
 
 export function finding(number: number, fault: Fault, more: Partial<Finding> = {}): Finding {
     return { number, fault, entry: "", n: 0, max: 0, ...more };
@@ -55,7 +54,7 @@ export function hasFault(found: Record<string, Finding | null | undefined>): boo
 
 export function checkText(text: string, max: number, tooLong: number): Finding | null {
     if (!isText(text)) {
-        return finding(NOT_JSON, "text");
+        return finding(ERR.BODY_NOT_JSON, "text");
     }
     const n = sizeOf(text);
     return n > max ? finding(tooLong, "long", { n, max }) : null;
@@ -76,7 +75,7 @@ export interface ListRules {
 
 function checkEntry(entry: string, rules: ListRules): Finding | null {
     if (!isText(entry)) {
-        return finding(NOT_JSON, "text", { entry });
+        return finding(ERR.BODY_NOT_JSON, "text", { entry });
     }
     if (entry === "" && rules.empty !== undefined) {
         return finding(rules.empty, "entry_empty");
@@ -117,8 +116,8 @@ function countValues(value: unknown): number {
 export function checkBody(body: unknown): Finding | null {
     const n = sizeOf(JSON.stringify(body));
     if (n > BODY_MAX) {
-        return finding(BODY_TOO_LARGE, "body_size", { n, max: BODY_MAX });
+        return finding(ERR.BODY_TOO_LARGE, "body_size", { n, max: BODY_MAX });
     }
     const values = countValues(body);
-    return values > VALUES_MAX ? finding(NOT_JSON, "body_values", { n: values, max: VALUES_MAX }) : null;
+    return values > VALUES_MAX ? finding(ERR.BODY_NOT_JSON, "body_values", { n: values, max: VALUES_MAX }) : null;
 }

@@ -2,6 +2,7 @@
 // Mutual TLS modules: the form, the body of a PUT, and the server's checks.
 import type { MutualTlsModule } from "../api/types";
 import { readEntries, writeEntries } from "./entries";
+import * as ERR from "./errors";
 import { isIdent } from "./ident";
 import { mergeList, mergeOne } from "./merge";
 import { type Finding, checkBody, checkList } from "./module";
@@ -29,9 +30,9 @@ export function checkMutualTls(form: MutualTlsForm): Record<"certificate_authori
     const body = mutualTlsBodyOf(form);
     return {
         certificate_authority_ids: checkList(body.certificate_authority_ids, {
-            tooMany: 7075,
-            repeated: 9023,
-            malformed: 228,
+            tooMany: ERR.AUTHORITIES_TOO_MANY,
+            repeated: ERR.AUTHORITY_REPEATED,
+            malformed: ERR.AUTHORITY_ID_MALFORMED,
             faultOf: (id) => (isIdent(id) ? null : "ident"),
         }),
         body: checkBody(body),

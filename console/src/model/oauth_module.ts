@@ -4,6 +4,7 @@
 import type { OauthListName, OauthModule, OauthProvider } from "../api/types";
 import { domainFault } from "./domain";
 import { readEntries, writeEntries } from "./entries";
+import * as ERR from "./errors";
 import { mergeList, mergeOne, mergePermits } from "./merge";
 import { type Fault, type Finding, type ListRules, checkBody, checkList, checkText, finding } from "./module";
 import { PROVIDERS } from "./providers";
@@ -34,13 +35,6 @@ export type OauthMember = keyof OauthForm;
 export const COOKIE_PREFIX_MAX = 100;
 export const TEXT_MAX = 1024;
 const EMAIL_LOCAL_MAX = 64;
-const WRONG_VALUE = 215;
-const SECRET_MISSING = 383;
-const ID_MISSING = 384;
-const SCOPES_MANAGED = 390;
-const COOKIE_MALFORMED = 7042;
-const CLIENT_ID_TOO_LONG = 9021;
-const SECRET_TOO_LONG = 9022;
 
 // ---- the module and the form ----
 
@@ -172,25 +166,43 @@ function organizationFault(organization: string): Fault | null {
 }
 
 const RULES: Record<ListName, ListRules> = {
-    scopes: { tooMany: 7056, empty: 9018, repeated: 9017, max: TEXT_MAX, tooLong: 9019 },
-    email_addresses: { tooMany: 7060, empty: 7051, repeated: 7046, malformed: 7043, faultOf: emailFault },
-    email_domains: { tooMany: 7061, empty: 7052, repeated: 7047, malformed: 7039, faultOf: domainFaultOf },
-    teams: {
-        tooMany: 7057,
-        empty: 7053,
-        repeated: 7048,
+    scopes: {
+        tooMany: ERR.SCOPES_TOO_MANY,
+        empty: ERR.SCOPE_EMPTY,
+        repeated: ERR.SCOPE_REPEATED,
         max: TEXT_MAX,
-        tooLong: 7040,
-        malformed: 7040,
+        tooLong: ERR.SCOPE_TOO_LONG,
+    },
+    email_addresses: {
+        tooMany: ERR.EMAIL_ADDRESSES_TOO_MANY,
+        empty: ERR.EMAIL_ADDRESS_EMPTY,
+        repeated: ERR.EMAIL_ADDRESS_REPEATED,
+        malformed: ERR.EMAIL_ADDRESS_MALFORMED,
+        faultOf: emailFault,
+    },
+    email_domains: {
+        tooMany: ERR.EMAIL_DOMAINS_TOO_MANY,
+        empty: ERR.EMAIL_DOMAIN_EMPTY,
+        repeated: ERR.EMAIL_DOMAIN_REPEATED,
+        malformed: ERR.EMAIL_DOMAIN_MALFORMED,
+        faultOf: domainFaultOf,
+    },
+    teams: {
+        tooMany: ERR.TEAMS_TOO_MANY,
+        empty: ERR.TEAM_EMPTY,
+        repeated: ERR.TEAM_REPEATED,
+        max: TEXT_MAX,
+        tooLong: ERR.TEAM_MALFORMED,
+        malformed: ERR.TEAM_MALFORMED,
         faultOf: teamFault,
     },
     organizations: {
-        tooMany: 7058,
-        empty: 7054,
-        repeated: 7049,
+        tooMany: ERR.ORGANIZATIONS_TOO_MANY,
+        empty: ERR.ORGANIZATION_EMPTY,
+        repeated: ERR.ORGANIZATION_REPEATED,
         max: TEXT_MAX,
-        tooLong: 9020,
-        malformed: 9095,
+        tooLong: ERR.ORGANIZATION_TOO_LONG,
+        malformed: ERR.ORGANIZATION_MALFORMED,
         faultOf: organizationFault,
     },
 };
@@ -198,22 +210,22 @@ const RULES: Record<ListName, ListRules> = {
 function checkCookie(prefix: string): Finding | null {
     const n = sizeOf(prefix);
     if (n > COOKIE_PREFIX_MAX) {
-        return finding(COOKIE_MALFORMED, "long", { n, max: COOKIE_PREFIX_MAX });
+        return finding(ERR.COOKIE_PREFIX_MALFORMED, "long", { n, max: COOKIE_PREFIX_MAX });
     }
-    return /^[!#$%&'*+.^_`|~0-9A-Za-z-]*$/.test(prefix) ? null : finding(COOKIE_MALFORMED, "cookie");
+    return /^[!#$%&'*+.^_`|~0-9A-Za-z-]*$/.test(prefix) ? null : finding(ERR.COOKIE_PREFIX_MALFORMED, "cookie");
 }
 
 function checkSecret(form: OauthForm, stored: OauthModule): Finding | null {
     if (form.client_id === "" || secretOf(form, stored) !== null) {
-        return checkText(form.client_secret, TEXT_MAX, SECRET_TOO_LONG);
+        return checkText(form.client_secret, TEXT_MAX, ERR.CLIENT_SECRET_TOO_LONG);
     }
-    return finding(SECRET_MISSING, storedSecret(form, stored) === "none" ? "secret_missing" : "secret_again");
+    return finding(ERR.CLIENT_SECRET_MISSING, storedSecret(form, stored) === "none" ? "secret_missing" : "secret_again");
 }
 
 function checkClient(form: OauthForm): Finding | null {
     return form.client_id === "" && form.client_secret !== ""
-        ? finding(ID_MISSING, "id_missing")
-        : checkText(form.client_id, TEXT_MAX, CLIENT_ID_TOO_LONG);
+        ? finding(ERR.CLIENT_ID_MISSING, "id_missing")
+        : checkText(form.client_id, TEXT_MAX, ERR.CLIENT_ID_TOO_LONG);
 }
 
 export type Findings<Member extends string> = Partial<Record<Member | "body", Finding | null>>;
@@ -225,7 +237,7 @@ export function checkOauth(form: OauthForm, stored: OauthModule): Findings<Oauth
         body: checkBody(oauthBodyOf(form, stored)),
     };
     for (const name of DURATIONS) {
-        found[name] = typeof durationOf(form[name]) === "string" ? finding(WRONG_VALUE, "number") : null;
+        found[name] = typeof durationOf(form[name]) === "string" ? finding(ERR.WRONG_VALUE, "number") : null;
     }
     if (form.provider !== "") {
         for (const name of hasTeams(stored, form.provider) ? LISTS : LISTS.slice(0, 3)) {
@@ -234,7 +246,7 @@ export function checkOauth(form: OauthForm, stored: OauthModule): Findings<Oauth
         found.client_id = checkClient(form);
         found.client_secret = checkSecret(form, stored);
         if (!found.scopes && form.client_id === "" && form.client_secret === "" && readEntries(form.scopes).length > 0) {
-            found.scopes = finding(SCOPES_MANAGED, "scopes_managed");
+            found.scopes = finding(ERR.SCOPES_MANAGED, "scopes_managed");
         }
     }
     return found;

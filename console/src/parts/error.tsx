@@ -8,8 +8,8 @@ import { type Key, t } from "../text";
 import { Value } from "./value";
 
 // The web server's words, which are the same for all requests.
-const NO_SERVICE = "9055";
-const SERVICE_LATE = "9056";
+const NO_SERVICE = 9055;
+const SERVICE_LATE = 9056;
 
 function messageOf(error: unknown): JSX.Element {
     if (!(error instanceof ApiError)) {

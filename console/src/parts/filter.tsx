@@ -3,15 +3,13 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ApiError } from "../api/client";
+import * as ERR from "../model/errors";
 import { both } from "../model/filter";
 import { SEARCHABLE, isWord } from "../model/search";
 import { go, link, rememberList } from "../router";
 import { type Key, t } from "../text";
 import { ErrorBox } from "./error";
 import { Field } from "./field";
-
-// The server's number for a malformed filter.
-const MALFORMED = "250";
 
 // A value that narrows the list at that address to rows with the same one.
 export function Narrow(given: { list: string[]; filter: string; clause: string; children: ComponentChildren }): JSX.Element {
@@ -32,7 +30,7 @@ const SEARCHED: Record<string, Key> = {
 
 // Beside it, FilterForm shows what is wrong with the filter itself.
 export function ListError({ error, again }: { error: ApiError | null; again(): void }): JSX.Element {
-    return <ErrorBox error={error?.number === MALFORMED ? null : error} again={again} />;
+    return <ErrorBox error={error?.number === ERR.FILTER ? null : error} again={again} />;
 }
 
 // After a malformed filter: what one may name, and one that works.
@@ -70,7 +68,7 @@ export function FilterForm(given: {
     useLayoutEffect(() => rememberList(list, filter), [list.join("/"), filter]);
     const searched = SEARCHED[list.at(-1) ?? ""];
     const typed = text.trim();
-    const fault = error?.number === MALFORMED && typed === filter ? error : null;
+    const fault = error?.number === ERR.FILTER && typed === filter ? error : null;
     const find = SEARCHABLE[list.at(-1) ?? ""]?.find;
     return (
         <form
@@ -86,7 +84,7 @@ export function FilterForm(given: {
                 label={t("list.filter")}
                 placeholder={given.example}
                 hint={`${t("list.filter_hint")} ${searched ? t(searched) : ""} ${t("list.filter_case")}`}
-                fault={fault ? `${fault.message} ${t("error.number", { number: fault.number })}` : ""}
+                fault={fault ? `${fault.message} ${t("error.number", { number: ERR.FILTER })}` : ""}
                 text={text}
                 setText={setText}
                 class="filter-text"

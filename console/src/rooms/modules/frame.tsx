@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the views of this room share: the choice of a list, who may pass, and where a module is.
 import type { ComponentChildren, JSX } from "preact";
+import * as ERR from "../../model/errors";
 import { isIdent } from "../../model/ident";
 import { finding } from "../../model/module";
 import { Field } from "../../parts/field";
@@ -14,7 +15,6 @@ import { useSyncedValue } from "../../value";
 import { MUTUAL_TLS, OAUTH } from "./address";
 import { onOff } from "./words";
 
-const IDENT_MALFORMED = 9070;
 const IDENT_MAX = 255;
 
 const LISTS: [string[], Key][] = [
@@ -77,7 +77,7 @@ function IdentText({ called, name, text, setText, autofocus }: IdentField & { ca
             label={t(called)}
             member={name}
             hint={t("modules.ident_hint")}
-            fault={isBad ? refusal(finding(IDENT_MALFORMED, /\s/.test(text) ? "ident_space" : "ident", { entry: text })) : ""}
+            fault={isBad ? refusal(finding(ERR.IDENTIFIER_MALFORMED, /\s/.test(text) ? "ident_space" : "ident", { entry: text })) : ""}
             says={text && acceptedBytes(text.length, IDENT_MAX)}
             text={text}
             setText={setText}

@@ -2,10 +2,11 @@
 // One OAuth module: creating, changing and deleting it.
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { ApiError, call } from "../../api/client";
+import { call, isRefusal } from "../../api/client";
 import { readProviders } from "../../api/providers";
 import type { ListedOauthModule, OauthModule } from "../../api/types";
 import { useDraft } from "../../draft";
+import * as ERR from "../../model/errors";
 import { quote } from "../../model/filter";
 import { isIdent } from "../../model/ident";
 import { hasFault } from "../../model/module";
@@ -34,7 +35,6 @@ import { EdgeField, Place, RouteField, useMayWrite } from "./frame";
 import { OauthFields, TITLES } from "./oauth_fields";
 import { onOff } from "./words";
 
-const SECRET_UNREADABLE = "9036";
 const DRAFT = draftOf(NEW_OAUTH);
 const FIRST: Draft<OauthForm> = { edge_id: "", route_id: "", form: oauthFormOf(freshOauth([])) };
 
@@ -53,7 +53,7 @@ async function readOauth(edge: string, route: string): Promise<Read<OauthModule>
     try {
         return await readResource<OauthModule>(oauthPath(edge, route));
     } catch (failed) {
-        const isUnreadable = failed instanceof ApiError && failed.number === SECRET_UNREADABLE;
+        const isUnreadable = isRefusal(failed, [ERR.SECRET_UNREADABLE]);
         const listed = isUnreadable ? await readListed(edge, route) : null;
         if (!listed) {
             throw failed;
