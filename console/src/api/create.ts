@@ -3,15 +3,15 @@
 // has the same key.
 import * as ERR from "../model/errors";
 import { type Answer, call, isRefusal, randomName } from "./client";
-import type { Credential } from "./types";
+import type { SshCredential } from "./types";
 
 const keys = new Map<string, string>();
 
-export async function createCredential(body: object): Promise<Answer<Credential>> {
+export async function createCredential(body: object): Promise<Answer<SshCredential>> {
     const text = JSON.stringify(body);
     const idempotencyKey = keys.get(text) ?? randomName();
     keys.set(text, idempotencyKey);
-    const made = await call<Credential>("POST", "ssh_credentials", { body, idempotencyKey });
+    const made = await call<SshCredential>("POST", "ssh_credentials", { body, idempotencyKey });
     keys.delete(text);
     return made;
 }

@@ -4,12 +4,12 @@ import { useEffect, useMemo } from "preact/hooks";
 import { session } from "../session";
 import { useSyncedValue, value } from "../value";
 import { call } from "./client";
-import type { ProviderName } from "./types";
+import type { OauthProviderName, OauthProviderNames } from "./types";
 
-const known = value<ProviderName[]>([]);
+const known = value<OauthProviderName[]>([]);
 
 export async function readProviders(): Promise<string[]> {
-    const answer = await call<{ providers: ProviderName[] }>("GET", "oauth_providers");
+    const answer = await call<OauthProviderNames>("GET", "oauth_providers");
     known.set(answer.value.providers);
     return answer.value.providers.map(({ name }) => name);
 }
@@ -21,7 +21,7 @@ export interface Titles {
     labelOf(name: string): string;
 }
 
-function titlesOf(providers: ProviderName[]): Titles {
+function titlesOf(providers: OauthProviderName[]): Titles {
     const titleOf = (name: string) => providers.find((one) => one.name === name)?.title ?? name;
     return {
         titleOf,

@@ -1,12 +1,143 @@
 // SPDX-License-Identifier: MIT
-// What the interface answers: doc/openapi.yaml.
+// What the interface answers.  "make regen" makes this file from doc/openapi.yaml.
 
-export interface Ref {
+// Some providers have teams.
+export type AnyOauthProvider = OauthProvider & Partial<OauthHostingProvider>;
+
+// By the deployment's names of the providers, in their order.  At most one is not null.
+export type OauthProviders = Record<string, AnyOauthProvider | null>;
+
+export interface SshCredential {
+    id: string;
+    uri: string;
+    created_at: string;
+    description: string;
+    metadata: string;
+    public_key: string;
+    acl: string[];
+    owner_id: string;
+}
+
+export interface SshCredentialList {
+    ssh_credentials: SshCredential[];
+    uri: string;
+    next_page_uri: string | null;
+}
+
+export interface SshCredentialRef {
+    id: string;
+    uri: string;
+    owner_id: string;
+}
+
+export interface SshDecision {
+    permitted: boolean;
+    credentials: SshCredentialRef[];
+    acl: string[];
+    rule: string | null;
+}
+
+export interface OauthModule {
+    enabled: boolean;
+    provider: OauthProviders;
+    options_passthrough: boolean;
+    cookie_prefix: string;
+    inactivity_timeout: number;
+    maximum_duration: number;
+    auth_check_interval: number;
+}
+
+export interface OauthProvider {
+    client_id: string | null;
+    client_secret: string | null;
+    scopes: string[];
+    email_addresses: string[];
+    email_domains: string[];
+}
+
+export interface OauthHostingProvider {
+    client_id: string | null;
+    client_secret: string | null;
+    scopes: string[];
+    email_addresses: string[];
+    email_domains: string[];
+    teams: string[];
+    organizations: string[];
+}
+
+export interface OauthModuleList {
+    oauth_modules: ListedOauthModule[];
+    uri: string;
+    next_page_uri: string | null;
+}
+
+export interface ListedOauthModule {
+    edge_id: string;
+    id: string;
+    uri: string;
+    enabled: boolean;
+    provider: OauthProviders;
+    options_passthrough: boolean;
+    cookie_prefix: string;
+    inactivity_timeout: number;
+    maximum_duration: number;
+    auth_check_interval: number;
+    admits: OauthAdmission;
+}
+
+export interface OauthAdmission {
+    whom: "nobody" | "listed" | "anyone" | "everybody";
+    lists: OauthListName[];
+    flaws: OauthFlaw[];
+    text: string;
+}
+
+export type OauthListName = "email_addresses" | "email_domains" | "teams" | "organizations";
+
+export interface OauthFlaw {
+    list: OauthListName | null;
+    why: "no_provider" | "no_application" | "unverified" | "no_teams" | "scope";
+}
+
+export interface OauthProviderNames {
+    providers: OauthProviderName[];
+}
+
+export interface OauthProviderName {
+    name: string;
+    title: string;
+}
+
+export interface MutualTlsModule {
+    enabled: boolean;
+    certificate_authorities: CertificateAuthorityRef[];
+}
+
+export interface CertificateAuthorityRef {
     id: string;
     uri: string;
 }
 
-// before and after are the resource as the interface shows it, without secrets.
+export interface MutualTlsModuleList {
+    mutual_tls_modules: ListedMutualTlsModule[];
+    uri: string;
+    next_page_uri: string | null;
+}
+
+export interface ListedMutualTlsModule {
+    edge_id: string;
+    id: string;
+    uri: string;
+    enabled: boolean;
+    certificate_authorities: CertificateAuthorityRef[];
+}
+
+export interface AuditEventList {
+    audit_events: AuditEvent[];
+    uri: string;
+    next_page_uri: string | null;
+}
+
 export interface AuditEvent {
     id: string;
     uri: string;
@@ -24,74 +155,46 @@ export interface AuditEvent {
     after: Record<string, unknown> | null;
 }
 
-export interface Credential {
+export interface Ref {
     id: string;
     uri: string;
-    created_at: string;
-    description: string;
-    metadata: string;
-    public_key: string;
-    acl: string[];
-    owner_id: string;
 }
 
-export interface OauthProvider {
-    client_id: string | null;
-    // Null too if the key may not write modules, and in lists if the service cannot decrypt it.
-    client_secret: string | null;
-    scopes: string[];
-    email_addresses: string[];
-    email_domains: string[];
-    // Of a provider that has teams.
-    teams?: string[];
-    organizations?: string[];
-}
-
-export interface OauthModule {
-    enabled: boolean;
-    // By the deployment's names of the providers, in their order.  At most one is not null.
-    provider: Record<string, OauthProvider | null>;
-    options_passthrough: boolean;
-    cookie_prefix: string;
-    inactivity_timeout: number;
-    maximum_duration: number;
-    auth_check_interval: number;
-}
-
-export type OauthListName = "email_addresses" | "email_domains" | "teams" | "organizations";
-
-export interface OauthFlaw {
-    // Null: nobody can sign in.
-    list: OauthListName | null;
-    why: "no_provider" | "no_application" | "unverified" | "no_teams" | "scope";
-}
-
-// Whom a module lets in, as the service says.
-export interface OauthAdmission {
-    whom: "nobody" | "listed" | "anyone" | "everybody";
-    // Those by which visitors pass.
-    lists: OauthListName[];
-    flaws: OauthFlaw[];
-    text: string;
-}
-
-export interface ListedOauthModule extends OauthModule {
-    edge_id: string;
-    // The route.
+export interface AuditedAccount {
     id: string;
-    admits: OauthAdmission;
+    created_at: string;
 }
 
-export interface ProviderName {
-    name: string;
-    title: string;
+export interface AuditedPrincipal {
+    id: string;
+    created_at: string;
+    kind: "user" | "bot";
+    is_admin: boolean;
+    disabled_at: string | null;
 }
 
-export interface MutualTlsModule {
-    enabled: boolean;
-    certificate_authorities: { id: string; uri: string }[];
+export interface AuditedApiKey {
+    id: string;
+    created_at: string;
+    principal_id: string;
+    description: string;
+    read_only: boolean;
+    scope: string | null;
+    expires_at: string | null;
+    revoked_at: string | null;
 }
 
-export interface ListedMutualTlsModule extends MutualTlsModule {
-    edge_id: string;
+export interface Live {
+    status: "live";
+}
+
+export interface Ready {
+    status: "ready";
+}
+
+export interface Error {
+    error_code: string;
+    status_code: number;
+    msg: string;
+    details: { operation_id?: string; field?: string; offset?: string };
 }

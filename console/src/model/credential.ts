@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the server would say of a credential's members: src/model/ssh_credential.c.
-import type { Credential } from "../api/types";
+import type { SshCredential } from "../api/types";
 import { checkRule } from "./acl";
 import * as ERR from "./errors";
 import { isIdent } from "./ident";
@@ -21,7 +21,7 @@ function checkRules(acl: string[]): Finding | null {
 }
 
 // body has the members that would be sent.
-export function checkCredential(body: Partial<Credential>): Partial<Record<Checked | "body", Finding | null>> {
+export function checkCredential(body: Partial<SshCredential>): Partial<Record<Checked | "body", Finding | null>> {
     const { public_key = "", description = "", metadata = "", acl = [], owner_id = "" } = body;
     return {
         public_key: checkText(public_key, PUBLIC_KEY_MAX, ERR.PUBLIC_KEY_TOO_LONG),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // OAuth modules: the form, the body of a PUT, and the server's checks.  The server's code is
 // src/model/oauth_module.c; both are tested with the same cases.
-import type { OauthListName, OauthModule, OauthProvider } from "../api/types";
+import type { AnyOauthProvider, OauthListName, OauthModule } from "../api/types";
 import { domainFault } from "./domain";
 import { readEntries, writeEntries } from "./entries";
 import * as ERR from "./errors";
@@ -51,7 +51,7 @@ export function freshOauth(providers: string[]): OauthModule {
     };
 }
 
-export function selected(module: OauthModule): [string, OauthProvider | null] {
+export function selected(module: OauthModule): [string, AnyOauthProvider | null] {
     const found = Object.entries(module.provider).find(([, config]) => config !== null);
     return found ?? ["", null];
 }
@@ -111,7 +111,7 @@ function durationOf(text: string): number | string {
     return given === "" ? 0 : (readUint32(given) ?? given);
 }
 
-function configOf(form: OauthForm, stored: OauthModule): Partial<OauthProvider> {
+function configOf(form: OauthForm, stored: OauthModule): Partial<AnyOauthProvider> {
     const lists = hasTeams(stored, form.provider) ? LISTS : LISTS.slice(0, 3);
     return {
         client_id: form.client_id || null,
@@ -292,7 +292,7 @@ export function namesOf(module: OauthModule, list: OauthListName): string[] {
 export function moduleOf(form: OauthForm, stored: OauthModule): OauthModule {
     const module = freshOauth(Object.keys(stored.provider));
     if (form.provider !== "") {
-        module.provider[form.provider] = configOf(form, stored) as OauthProvider;
+        module.provider[form.provider] = configOf(form, stored) as AnyOauthProvider;
     }
     return { ...module, enabled: form.enabled };
 }

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { type Answer, call, randomName, path } from "../../api/client";
 import { createCredential, isOwnerRefused } from "../../api/create";
-import type { Credential } from "../../api/types";
+import type { SshCredential } from "../../api/types";
 import { forgetDraft } from "../../draft";
 import { type Checked, DESCRIPTION_MAX, METADATA_MAX, checkCredential } from "../../model/credential";
 import { hasFault } from "../../model/module";
@@ -33,13 +33,13 @@ function draftOf(id: string): string {
 }
 
 // What a POST takes.  Without owner_id, the caller owns it.
-function bodyOf(credential: Credential, isMine: boolean): Partial<Credential> {
+function bodyOf(credential: SshCredential, isMine: boolean): Partial<SshCredential> {
     const { public_key, description, metadata, acl, owner_id } = credential;
     return { public_key, description, metadata, acl, ...(isMine ? {} : { owner_id }) };
 }
 
-function showMade(made: Answer<Credential>, typed: Form | null): void {
-    setEdit<Credential, Form>(draftOf(made.value.id), {
+function showMade(made: Answer<SshCredential>, typed: Form | null): void {
+    setEdit<SshCredential, Form>(draftOf(made.value.id), {
         read: { value: made.value, etag: made.etag ?? "" },
         yours: typed,
         theirs: null,
@@ -49,11 +49,11 @@ function showMade(made: Answer<Credential>, typed: Form | null): void {
 }
 
 // The interface gives it a new identifier.  Sent again, the request creates nothing twice.
-function undoDelete(gone: Credential, typed: Form | null, isMine: boolean): () => Promise<void> {
+function undoDelete(gone: SshCredential, typed: Form | null, isMine: boolean): () => Promise<void> {
     const idempotencyKey = randomName();
     return async () => {
         const body = bodyOf(gone, isMine);
-        showMade(await call<Credential>("POST", "ssh_credentials", { body, idempotencyKey }), typed);
+        showMade(await call<SshCredential>("POST", "ssh_credentials", { body, idempotencyKey }), typed);
     };
 }
 
@@ -88,7 +88,7 @@ function PublicKey({ text }: { text: string }): JSX.Element {
     );
 }
 
-function Facts({ credential }: { credential: Credential }): JSX.Element {
+function Facts({ credential }: { credential: SshCredential }): JSX.Element {
     return (
         <dl class="facts">
             <dt>{t("credentials.key")}</dt>
@@ -113,7 +113,7 @@ function Facts({ credential }: { credential: Credential }): JSX.Element {
 }
 
 // nOthers have the same key.
-function leave(gone: Credential, typed: Form | null, nOthers: number): void {
+function leave(gone: SshCredential, typed: Form | null, nOthers: number): void {
     const name = seen(gone.description) || gone.id;
     const mine = undoDelete(gone, typed, true);
     notice.set({
@@ -125,7 +125,7 @@ function leave(gone: Credential, typed: Form | null, nOthers: number): void {
 }
 
 export function Detail({ id }: { id: string }): JSX.Element {
-    const edit = useEdit<Credential, Form>({
+    const edit = useEdit<SshCredential, Form>({
         name: draftOf(id),
         titleOf: (stored) => `${t("credentials.one")} ${seen(stored.description) || stored.id}`,
         path: path`ssh_credentials/${id}`,
@@ -136,7 +136,7 @@ export function Detail({ id }: { id: string }): JSX.Element {
         createAgain,
     });
 
-    async function createAgain(wanted: Form, gone: Credential, isMine = false): Promise<void> {
+    async function createAgain(wanted: Form, gone: SshCredential, isMine = false): Promise<void> {
         const made = await createCredential(bodyOf({ ...gone, ...wanted, acl: rulesOf(wanted.acl) }, isMine));
         forgetDraft(draftOf(id));
         showMade(made, null);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What can be changed of a credential, as the form has it.
-import type { Credential } from "../../api/types";
+import type { SshCredential } from "../../api/types";
 import { mergePermits, mergeText } from "../../model/merge";
 import type { Choice, Difference } from "../../parts/conflict";
 import { type Key, t } from "../../text";
@@ -12,12 +12,12 @@ export interface Form {
     acl: string;
 }
 
-export function formOf(credential: Credential): Form {
+export function formOf(credential: SshCredential): Form {
     return { description: credential.description, metadata: credential.metadata, acl: credential.acl.join("\n") };
 }
 
 // The members that differ from what is stored.
-export function changesOf(yours: Form, stored: Credential): Partial<Credential> {
+export function changesOf(yours: Form, stored: SshCredential): Partial<SshCredential> {
     const before = formOf(stored);
     return {
         ...(yours.description !== before.description ? { description: yours.description } : {}),

@@ -3,7 +3,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useList } from "../../api/list";
-import type { Credential } from "../../api/types";
+import type { SshCredential } from "../../api/types";
 import { permitsEverything, readRule } from "../../model/acl";
 import { BINDS_EVERYTHING } from "../../model/attention";
 import { clauseOfDay, dayOf, ownZone } from "../../model/days";
@@ -25,7 +25,7 @@ const LIST = ["credentials"];
 const SHOWN_MAX = 20;
 
 // The rules of one row, each with its meaning and a link to others that have it.
-function Rules({ credential, filter, close }: { credential: Credential; filter: string; close(): void }): JSX.Element {
+function Rules({ credential, filter, close }: { credential: SshCredential; filter: string; close(): void }): JSX.Element {
     const dialog = useRef<HTMLDialogElement>(null);
     useEffect(() => {
         dialog.current?.showModal();
@@ -62,7 +62,7 @@ function Rules({ credential, filter, close }: { credential: Credential; filter: 
     );
 }
 
-function columns(filter: string, showRules: (row: Credential) => void): Column<Credential>[] {
+function columns(filter: string, showRules: (row: SshCredential) => void): Column<SshCredential>[] {
     const zone = ownZone();
     const narrow = (clause: string, children: ComponentChildren) => (
         <Narrow list={LIST} filter={filter} clause={clause}>
@@ -111,9 +111,9 @@ function columns(filter: string, showRules: (row: Credential) => void): Column<C
 
 export function CredentialList({ filter }: { filter: string }): JSX.Element {
     const query = useMemo(() => (filter ? { filter } : {}) as Record<string, string>, [filter]);
-    const list = useList<Credential>("ssh_credentials", "ssh_credentials", query);
+    const list = useList<SshCredential>("ssh_credentials", "ssh_credentials", query);
     const language = useLanguage();
-    const [shown, setShown] = useState<Credential | null>(null);
+    const [shown, setShown] = useState<SshCredential | null>(null);
     const all = useMemo(() => columns(filter, setShown), [language, filter]);
     // A link in it leads to another list.
     useEffect(() => setShown(null), [filter]);

@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { type ApiError, call } from "../../api/client";
 import { type Page, nextQuery } from "../../api/list";
-import type { Credential } from "../../api/types";
+import type { SshCredential } from "../../api/types";
 import { quote } from "../../model/filter";
 import { seen } from "../../model/text";
 import { Value } from "../../parts/value";
@@ -22,18 +22,18 @@ const SHOWN_MAX = 5;
 
 export interface SameKey {
     filter: string;
-    others: Credential[];
+    others: SshCredential[];
     // All others are known.
     isWhole: boolean;
     error: ApiError | null;
     again(): void;
 }
 
-async function readOthers(filter: string, ownId: string, signal: AbortSignal): Promise<Credential[]> {
-    const others: Credential[] = [];
+async function readOthers(filter: string, ownId: string, signal: AbortSignal): Promise<SshCredential[]> {
+    const others: SshCredential[] = [];
     let query: Record<string, string> | null = { filter };
     while (query && others.length < OTHERS_MAX) {
-        const { value }: { value: Page<Credential> } = await call("GET", "ssh_credentials", { query, signal });
+        const { value }: { value: Page<SshCredential> } = await call("GET", "ssh_credentials", { query, signal });
         others.push(...(value["ssh_credentials"] ?? []).filter((one) => one.id !== ownId));
         query = nextQuery(value.next_page_uri);
     }
@@ -43,7 +43,7 @@ async function readOthers(filter: string, ownId: string, signal: AbortSignal): P
 // ownId is the credential in question, or "".  round changes when they are to be read again.
 export function useSameKey(key: string, ownId: string, round: unknown = 0): SameKey {
     const keyNumber = useSyncedValue(session.state).keyNumber;
-    const [others, setOthers] = useState<Credential[] | null>(null);
+    const [others, setOthers] = useState<SshCredential[] | null>(null);
     const [error, setError] = useState<ApiError | null>(null);
     const [tries, setTries] = useState(0);
     const read = readKey(key);
@@ -65,12 +65,12 @@ export function useSameKey(key: string, ownId: string, round: unknown = 0): Same
     return { filter, others: others ?? [], isWhole: others !== null, error, again: () => setTries((n) => n + 1) };
 }
 
-function nameOf(credential: Credential): string {
+function nameOf(credential: SshCredential): string {
     return seen(credential.description) || credential.id;
 }
 
 // Links to credentials.  rules: with the rule of each, where there is one.
-export function CredentialLinks(given: { credentials: Credential[]; filter: string; rules?: (string | null)[] }): JSX.Element {
+export function CredentialLinks(given: { credentials: SshCredential[]; filter: string; rules?: (string | null)[] }): JSX.Element {
     return (
         <ul class="credential-links">
             {given.credentials.slice(0, SHOWN_MAX).map((one, n) => (

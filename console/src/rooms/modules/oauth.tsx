@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { call, isRefusal } from "../../api/client";
 import { readProviders } from "../../api/providers";
-import type { ListedOauthModule, OauthModule } from "../../api/types";
+import type { OauthModule, OauthModuleList } from "../../api/types";
 import { useDraft } from "../../draft";
 import * as ERR from "../../model/errors";
 import { quote } from "../../model/filter";
@@ -44,7 +44,7 @@ const WAYS = { bodyOf: oauthBodyOf, formOf: oauthFormOf };
 // The list shows a module whose secret the service cannot decrypt, without the secret and without a tag.
 async function readListed(edge: string, route: string): Promise<Read<OauthModule> | null> {
     const filter = `obj.edge_id == ${quote(edge)} && obj.id == ${quote(route)}`;
-    const { value } = await call<{ oauth_modules: ListedOauthModule[] }>("GET", "oauth_modules", { query: { filter } });
+    const { value } = await call<OauthModuleList>("GET", "oauth_modules", { query: { filter } });
     const found = value.oauth_modules[0];
     return found ? { value: found, etag: "*" } : null;
 }
