@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes console/src/api/types.ts, what the interface answers, from doc/openapi.yaml.
+"""Writes console/src/api/types.ts, what the interface answers and its limits, from doc/openapi.yaml.
 
 usage: doc/console_types.py
 """
@@ -15,7 +15,7 @@ SCHEMAS = SOURCE["components"]["schemas"]
 
 HEAD = """\
 // SPDX-License-Identifier: MIT
-// What the interface answers.  "make regen" makes this file from doc/openapi.yaml.
+// What the interface answers, and how large texts may be.  "make regen" makes this file from doc/openapi.yaml.
 
 // Some providers have teams.
 export type AnyOauthProvider = OauthProvider & Partial<OauthHostingProvider>;
@@ -86,10 +86,23 @@ def is_answer(schema):
         set(schema.get("required", [])) == set(schema.get("properties", [None]))
 
 
+def limits(schema):
+    """The most bytes of each member, or of each of its entries."""
+    parts = ((name, value.get("items", value)) for name, value in schema.get("properties", {}).items())
+    parts = [(name, target(part["$ref"]) if "$ref" in part else part) for name, part in parts]
+    return ["%s: %d" % (name, part["x-max-bytes"]) for name, part in parts if "x-max-bytes" in part]
+
+
+def max_bytes(names):
+    lines = ["    %s: { %s },\n" % (name, ", ".join(limits(SCHEMAS[name])))
+             for name in names if limits(SCHEMAS[name])]
+    return "// Of each member, or of each of its entries.\nexport const MAX_BYTES = {\n%s};\n" % "".join(lines)
+
+
 def main():
     names = [name for name, schema in SCHEMAS.items() if is_answer(schema)]
     with open(FILE, "w", encoding="utf-8") as file:
-        file.write("\n".join([HEAD, *map(declaration, names)]))
+        file.write("\n".join([HEAD, *map(declaration, names), max_bytes(names)]))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the interface answers.  "make regen" makes this file from doc/openapi.yaml.
+// What the interface answers, and how large texts may be.  "make regen" makes this file from doc/openapi.yaml.
 
 // Some providers have teams.
 export type AnyOauthProvider = OauthProvider & Partial<OauthHostingProvider>;
@@ -198,3 +198,12 @@ export interface Error {
     msg: string;
     details: { operation_id?: string; field?: string; offset?: string };
 }
+
+// Of each member, or of each of its entries.
+export const MAX_BYTES = {
+    SshCredential: { description: 255, metadata: 4096, public_key: 16384 },
+    OauthModule: { cookie_prefix: 100 },
+    OauthProvider: { client_id: 1024, client_secret: 1024, scopes: 1024 },
+    OauthHostingProvider: { client_id: 1024, client_secret: 1024, scopes: 1024, teams: 1024, organizations: 1024 },
+    ListedOauthModule: { cookie_prefix: 100 },
+};

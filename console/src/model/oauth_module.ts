@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // OAuth modules: the form, the body of a PUT, and the server's checks.  The server's code is
 // src/model/oauth_module.c; both are tested with the same cases.
-import type { AnyOauthProvider, OauthListName, OauthModule } from "../api/types";
+import { type AnyOauthProvider, MAX_BYTES, type OauthListName, type OauthModule } from "../api/types";
 import { domainFault } from "./domain";
 import { readEntries, writeEntries } from "./entries";
 import * as ERR from "./errors";
@@ -32,8 +32,7 @@ export interface OauthForm extends Record<Duration | ListName, string> {
 
 export type OauthMember = keyof OauthForm;
 
-export const COOKIE_PREFIX_MAX = 100;
-export const TEXT_MAX = 1024;
+const MAX = MAX_BYTES.OauthHostingProvider;
 const EMAIL_LOCAL_MAX = 64;
 
 // ---- the module and the form ----
@@ -170,7 +169,7 @@ const RULES: Record<ListName, ListRules> = {
         tooMany: ERR.SCOPES_TOO_MANY,
         empty: ERR.SCOPE_EMPTY,
         repeated: ERR.SCOPE_REPEATED,
-        max: TEXT_MAX,
+        max: MAX.scopes,
         tooLong: ERR.SCOPE_TOO_LONG,
     },
     email_addresses: {
@@ -191,7 +190,7 @@ const RULES: Record<ListName, ListRules> = {
         tooMany: ERR.TEAMS_TOO_MANY,
         empty: ERR.TEAM_EMPTY,
         repeated: ERR.TEAM_REPEATED,
-        max: TEXT_MAX,
+        max: MAX.teams,
         tooLong: ERR.TEAM_MALFORMED,
         malformed: ERR.TEAM_MALFORMED,
         faultOf: teamFault,
@@ -200,7 +199,7 @@ const RULES: Record<ListName, ListRules> = {
         tooMany: ERR.ORGANIZATIONS_TOO_MANY,
         empty: ERR.ORGANIZATION_EMPTY,
         repeated: ERR.ORGANIZATION_REPEATED,
-        max: TEXT_MAX,
+        max: MAX.organizations,
         tooLong: ERR.ORGANIZATION_TOO_LONG,
         malformed: ERR.ORGANIZATION_MALFORMED,
         faultOf: organizationFault,
@@ -209,15 +208,16 @@ const RULES: Record<ListName, ListRules> = {
 
 function checkCookie(prefix: string): Finding | null {
     const n = sizeOf(prefix);
-    if (n > COOKIE_PREFIX_MAX) {
-        return finding(ERR.COOKIE_PREFIX_MALFORMED, "long", { n, max: COOKIE_PREFIX_MAX });
+    const max = MAX_BYTES.OauthModule.cookie_prefix;
+    if (n > max) {
+        return finding(ERR.COOKIE_PREFIX_MALFORMED, "long", { n, max });
     }
     return /^[!#$%&'*+.^_`|~0-9A-Za-z-]*$/.test(prefix) ? null : finding(ERR.COOKIE_PREFIX_MALFORMED, "cookie");
 }
 
 function checkSecret(form: OauthForm, stored: OauthModule): Finding | null {
     if (form.client_id === "" || secretOf(form, stored) !== null) {
-        return checkText(form.client_secret, TEXT_MAX, ERR.CLIENT_SECRET_TOO_LONG);
+        return checkText(form.client_secret, MAX.client_secret, ERR.CLIENT_SECRET_TOO_LONG);
     }
     return finding(ERR.CLIENT_SECRET_MISSING, storedSecret(form, stored) === "none" ? "secret_missing" : "secret_again");
 }
@@ -225,7 +225,7 @@ function checkSecret(form: OauthForm, stored: OauthModule): Finding | null {
 function checkClient(form: OauthForm): Finding | null {
     return form.client_id === "" && form.client_secret !== ""
         ? finding(ERR.CLIENT_ID_MISSING, "id_missing")
-        : checkText(form.client_id, TEXT_MAX, ERR.CLIENT_ID_TOO_LONG);
+        : checkText(form.client_id, MAX.client_id, ERR.CLIENT_ID_TOO_LONG);
 }
 
 export type Findings<Member extends string> = Partial<Record<Member | "body", Finding | null>>;

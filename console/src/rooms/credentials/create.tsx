@@ -3,8 +3,9 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { createCredential } from "../../api/create";
+import { MAX_BYTES } from "../../api/types";
 import { forgetDraft, useDraft, useUnsaved } from "../../draft";
-import { type Checked, DESCRIPTION_MAX, METADATA_MAX, checkCredential } from "../../model/credential";
+import { type Checked, checkCredential } from "../../model/credential";
 import { hasFault } from "../../model/module";
 import { looksPrivate } from "../../model/public_key";
 import { sizeOf } from "../../model/text";
@@ -167,7 +168,7 @@ export function Create(): JSX.Element {
                 label={t("credentials.description")}
                 hint={t("credentials.description_hint")}
                 fault={faultAt("description")}
-                says={acceptedBytes(sizeOf(draft.description), DESCRIPTION_MAX)}
+                says={acceptedBytes(sizeOf(draft.description), MAX_BYTES.SshCredential.description)}
                 text={draft.description}
                 setText={(description) => change({ description })}
                 class="description"
@@ -183,7 +184,7 @@ export function Create(): JSX.Element {
                 label={t("credentials.metadata")}
                 hint={t("credentials.metadata_hint")}
                 fault={faultAt("metadata")}
-                says={acceptedBytes(sizeOf(draft.metadata), METADATA_MAX)}
+                says={acceptedBytes(sizeOf(draft.metadata), MAX_BYTES.SshCredential.metadata)}
                 rows={2}
                 text={draft.metadata}
                 setText={(metadata) => change({ metadata })}

@@ -4,9 +4,9 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { type Answer, call, randomName, path } from "../../api/client";
 import { createCredential, isOwnerRefused } from "../../api/create";
-import type { SshCredential } from "../../api/types";
+import { MAX_BYTES, type SshCredential } from "../../api/types";
 import { forgetDraft } from "../../draft";
-import { type Checked, DESCRIPTION_MAX, METADATA_MAX, checkCredential } from "../../model/credential";
+import { type Checked, checkCredential } from "../../model/credential";
 import { hasFault } from "../../model/module";
 import { seen, sizeOf } from "../../model/text";
 import { type Otherwise, notice } from "../../notice";
@@ -172,7 +172,7 @@ export function Detail({ id }: { id: string }): JSX.Element {
                     label={t("credentials.description")}
                     hint={t("credentials.description_hint")}
                     fault={faultAt("description")}
-                    says={says(form.description, before.description, DESCRIPTION_MAX)}
+                    says={says(form.description, before.description, MAX_BYTES.SshCredential.description)}
                     text={form.description}
                     setText={(description) => type({ description })}
                     class="description"
@@ -188,7 +188,7 @@ export function Detail({ id }: { id: string }): JSX.Element {
                     label={t("credentials.metadata")}
                     hint={t("credentials.metadata_hint")}
                     fault={faultAt("metadata")}
-                    says={says(form.metadata, before.metadata, METADATA_MAX)}
+                    says={says(form.metadata, before.metadata, MAX_BYTES.SshCredential.metadata)}
                     rows={2}
                     text={form.metadata}
                     setText={(metadata) => type({ metadata })}

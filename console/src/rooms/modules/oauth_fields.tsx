@@ -2,17 +2,15 @@
 // All members of an OAuth module, each with what the server would say of it.
 import type { JSX } from "preact";
 import { useTitles } from "../../api/providers";
-import type { OauthModule } from "../../api/types";
+import { MAX_BYTES, type OauthModule } from "../../api/types";
 import { readEntries } from "../../model/entries";
 import { ENTRIES_MAX } from "../../model/module";
 import {
-    COOKIE_PREFIX_MAX,
     type Duration,
     type Findings,
     type ListName,
     type OauthForm,
     type OauthMember,
-    TEXT_MAX,
     checkOauth,
     hasTeams,
     moduleOf,
@@ -87,7 +85,7 @@ function secretWords(form: OauthForm, stored: OauthModule, mayWrite: boolean): s
     if (form.client_secret === "") {
         return state === "kept" ? t("oauth.secret_kept") : "";
     }
-    const size = acceptedBytes(sizeOf(form.client_secret), TEXT_MAX);
+    const size = acceptedBytes(sizeOf(form.client_secret), MAX_BYTES.OauthHostingProvider.client_secret);
     return state === "none" ? size : t("oauth.secret_replaced", { size });
 }
 
@@ -122,7 +120,7 @@ function Application(given: Inner): JSX.Element {
                 member="client_id"
                 hint={t("oauth.client_id_hint")}
                 fault={faultAt("client_id", "client_id")}
-                says={acceptedBytes(idSize, TEXT_MAX)}
+                says={acceptedBytes(idSize, MAX_BYTES.OauthHostingProvider.client_id)}
                 text={form.client_id}
                 setText={(text) => change({ client_id: text })}
                 class="client_id"
@@ -222,7 +220,7 @@ export function OauthFields(given: Given): JSX.Element {
                     member="cookie_prefix"
                     hint={t("oauth.cookie_prefix_hint")}
                     fault={inner.faultAt("cookie_prefix")}
-                    says={acceptedBytes(cookieSize, COOKIE_PREFIX_MAX)}
+                    says={acceptedBytes(cookieSize, MAX_BYTES.OauthModule.cookie_prefix)}
                     text={form.cookie_prefix}
                     setText={(text) => change({ cookie_prefix: text })}
                     class="cookie_prefix"
