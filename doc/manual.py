@@ -6,7 +6,7 @@ A part stands between the comments 'begin PART' and 'end'.  The parts are:
 - operations: all of them
 - query: the parameters of their queries
 - members NAME: those of a schema, or of an object in it, NAME.MEMBER
-- text NAME: what a schema's description says
+- text NAME: what the description of a schema or of a parameter says
 - errors: the catalogue
 
 usage: doc/manual.py
@@ -77,8 +77,6 @@ def is_end(line, word):
 
 
 def paragraph(text):
-    if text.startswith("- "):
-        sys.exit("doc/manual.py: a part has a list: " + text)
     lines = [""]
     text = re.sub(r"\[(.*?)\]\(.*?\)", r"\1", text.replace("**", ""))
     for word in re.findall(r"(?:`[^`]*`|[^\s`])+", text):
@@ -96,7 +94,11 @@ def paragraph(text):
 def mdoc(text):
     lines = []
     for part in re.split(r"\n\s*\n", text.strip()):
-        lines += [".Pp"] * bool(lines) + paragraph(part)
+        if part.startswith("- "):
+            items = [[".It", *paragraph(entry)] for entry in re.split(r"^- ", part, flags=re.M)[1:]]
+            lines += [".Bl -dash", *sum(items, []), ".El"]
+        else:
+            lines += [".Pp"] * bool(lines) + paragraph(part)
     return lines
 
 
@@ -182,7 +184,7 @@ def item(name, schema, is_required, is_answer):
 
 def find(name):
     top, *rest = name.split(".")
-    schema = SCHEMAS[top]
+    schema = {**SOURCE["components"]["parameters"], **SCHEMAS}[top]
     for step in rest:
         schema = schema["properties"][step]
     return schema
