@@ -804,50 +804,62 @@ CREATE TRIGGER renew_incarnation BEFORE UPDATE OF provider, client_id ON adit.oa
     FOR EACH ROW EXECUTE FUNCTION adit.renew_incarnation();
 
 -- At most 1,000 credentials of an account have the same public key: a decision and adit-gateway read no
--- more of one key (src/model/ssh_decision.h), so more would only lock the key out.  Whoever has an API key
--- for own credentials alone may store any public key, which is no secret.  Such an owner gets at most half
--- of what the other owners leave of the 1,000 places, and so keeps nobody out of a key.  Operators, and API
--- keys that may change everything, are not bound by that.
+-- more of one key (src/model/ssh_decision.h), so more would only lock the key out.
 --
--- Up to 500, a new row costs one look at the index: half of what is left is more.  From there on, a
--- transaction holds a lock for its key, so that each counts what the one before it has committed.  So the
--- limit is exact unless more than 500 transactions insert the same key at once.  A transaction that is not
--- READ COMMITTED counts what its snapshot shows, and its own rows.
+-- A public key is no secret, and whoever adds a grant to somebody else's key can take it away again, which
+-- ends the sessions that stand on it.  So whoever has an API key for own credentials alone adds none to a
+-- key that is in a credential of another owner, and has at most 500 of a key, so that others come in.
+-- Operators, and API keys that may change everything, are not bound by that.
+--
+-- A new row costs one look at the index.  From 500 on, a transaction holds a lock for its key, so that each
+-- counts what the one before it has committed.  So the limit is exact unless more than 500 transactions
+-- insert the same key at once.  A transaction that is not READ COMMITTED counts what its snapshot shows,
+-- and its own rows.
 --
 -- The account's condition fits no index, on purpose: a session that plans this while the table is empty
 -- would take one of the account's, and read the whole account for each row that it inserts.
 CREATE FUNCTION adit.limit_public_key() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     n_all pg_catalog.int8;
-    n_own pg_catalog.int8;
+    n_others pg_catalog.int8;
+    is_limited pg_catalog.bool := false;
 BEGIN
-    PERFORM FROM adit.ssh_credential AS c
-    WHERE c.fingerprint OPERATOR(pg_catalog.=) NEW.fingerprint
-    AND (c.account_id OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) NEW.account_id
-    OFFSET 499 LIMIT 1;
-    IF NOT FOUND THEN
-        RETURN NEW;
-    END IF;
-    PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(
-        pg_catalog.concat(NEW.account_id, ' ', NEW.fingerprint), 0));
     SELECT pg_catalog.count(*),
-        pg_catalog.count(*) FILTER (WHERE c.owner_id OPERATOR(pg_catalog.=) NEW.owner_id)
-    INTO n_all, n_own
+        pg_catalog.count(*) FILTER (WHERE c.owner_id OPERATOR(pg_catalog.<>) NEW.owner_id)
+    INTO n_all, n_others
     FROM (
         SELECT c.owner_id FROM adit.ssh_credential AS c
         WHERE c.fingerprint OPERATOR(pg_catalog.=) NEW.fingerprint
         AND (c.account_id OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) NEW.account_id
-        LIMIT 1000
+        LIMIT 500
     ) AS c;
+    IF n_all OPERATOR(pg_catalog.<) 500 AND n_others OPERATOR(pg_catalog.=) 0 THEN
+        RETURN NEW;
+    END IF;
     PERFORM FROM adit.api_key AS k
     WHERE k.account_id OPERATOR(pg_catalog.=) NEW.account_id
     AND k.id OPERATOR(pg_catalog.=)
         pg_catalog.split_part(pg_catalog.current_setting('adit.caller', true), ' ', 2)
     AND k.scope OPERATOR(pg_catalog.=) 'own';
-    IF NOT FOUND THEN
-        n_own := 0;
+    is_limited := FOUND;
+    IF is_limited AND n_others OPERATOR(pg_catalog.>) 0 THEN
+        RAISE 'another owner has a credential with the public key: "ssh_credential_key_of_others"'
+            USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_key_of_others',
+            SCHEMA = 'adit', TABLE = 'ssh_credential';
     END IF;
-    IF n_all OPERATOR(pg_catalog.+) n_own OPERATOR(pg_catalog.>=) 1000 THEN
+    IF n_all OPERATOR(pg_catalog.<) 500 THEN
+        RETURN NEW;
+    END IF;
+    PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(
+        pg_catalog.concat(NEW.account_id, ' ', NEW.fingerprint), 0));
+    SELECT pg_catalog.count(*) INTO n_all
+    FROM (
+        SELECT FROM adit.ssh_credential AS c
+        WHERE c.fingerprint OPERATOR(pg_catalog.=) NEW.fingerprint
+        AND (c.account_id OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) NEW.account_id
+        LIMIT 1000
+    ) AS c;
+    IF is_limited OR n_all OPERATOR(pg_catalog.>=) 1000 THEN
         RAISE 'too many credentials of the account have the public key: "ssh_credential_key_limit"'
             USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_key_limit',
             SCHEMA = 'adit', TABLE = 'ssh_credential';
@@ -856,7 +868,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION adit.limit_public_key() IS
-    'Refuses a credential whose public key is in 1,000 others of its account, or whose owner has a key for own credentials and half of what others leave.';
+    'Refuses a credential whose public key is in 1,000 others of its account, or, from an API key for own credentials, in 500 or in one of another owner.';
 REVOKE ALL ON FUNCTION adit.limit_public_key() FROM PUBLIC;
 CREATE TRIGGER limit_public_key BEFORE INSERT ON adit.ssh_credential
     FOR EACH ROW EXECUTE FUNCTION adit.limit_public_key();

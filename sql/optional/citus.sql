@@ -47,30 +47,33 @@ END
 $$;
 
 -- A trigger of a shard may not ask the table, whose rows may be on other nodes, but the shard.  So
--- adit.note_caller() of distributed.sql tells it the scope of the caller's key.  The message is that of the
+-- adit.note_caller() of distributed.sql tells it the scope of the caller's key.  The messages are those of the
 -- function that this one replaces.
 CREATE OR REPLACE FUNCTION adit.limit_public_key() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    counting CONSTANT text := format('SELECT count(*), count(*) FILTER (WHERE c.owner_id = $3)'
+    counting CONSTANT text := format('SELECT count(*), count(*) FILTER (WHERE c.owner_id <> $3)'
         ' FROM (SELECT c.owner_id FROM %s AS c WHERE c.fingerprint = $1'
         ' AND c.account_id || '''' = $2 LIMIT $4) AS c', TG_RELID::regclass);
+    is_limited CONSTANT boolean := current_setting('adit.scope', true) IS NOT DISTINCT FROM 'own';
     n_all bigint;
-    n_own bigint;
+    n_others bigint;
 BEGIN
-    EXECUTE counting INTO n_all, n_own
+    EXECUTE counting INTO n_all, n_others
         USING NEW.fingerprint, NEW.account_id, NEW.owner_id, 500;
+    IF is_limited AND n_others > 0 THEN
+        RAISE 'another owner has a credential with the public key: "ssh_credential_key_of_others"'
+            USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_key_of_others',
+            SCHEMA = 'adit', TABLE = 'ssh_credential';
+    END IF;
     IF n_all < 500 THEN
         RETURN NEW;
     END IF;
     PERFORM pg_advisory_xact_lock(hashtextextended(
         concat(NEW.account_id, ' ', NEW.fingerprint), 0));
-    EXECUTE counting INTO n_all, n_own
+    EXECUTE counting INTO n_all, n_others
         USING NEW.fingerprint, NEW.account_id, NEW.owner_id, 1000;
-    IF current_setting('adit.scope', true) IS DISTINCT FROM 'own' THEN
-        n_own := 0;
-    END IF;
-    IF n_all + n_own >= 1000 THEN
+    IF is_limited OR n_all >= 1000 THEN
         RAISE 'too many credentials of the account have the public key: "ssh_credential_key_limit"'
             USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_key_limit',
             SCHEMA = 'adit', TABLE = 'ssh_credential';

@@ -136,7 +136,7 @@ ERROR(DRAINING,            9081, 503, "The service on this host is about to stop
 /* Audit events */
 ERROR(AUDIT_EVENT_NOT_FOUND, 9083, 404, "There is no audit event with this identifier.")
 /* Volume of one key */
-ERROR(KEY_FULL,            9084, 409, "The account has 1000 credentials with this public key, or the owner of a key for own credentials has half of what others leave of them, which is the most. Use one of them, or delete some.")
+ERROR(KEY_FULL,            9084, 409, "The account has 1000 credentials with this public key, or 500 where the API key is one for own credentials, which is the most. Use one of them, or delete some.")
 /* Owners */
 ERROR(OWNER_DISABLED,      9087, 400, "owner_id names a User or Bot that is disabled. Name another owner, or have the operator enable it.")
 /* Headers about the body */
@@ -144,6 +144,8 @@ ERROR(CONTENT_ENCODING,    9088, 415, "The body has a Content-Encoding, which is
 /* Members that were meant otherwise */
 ERROR(ORGANIZATION_MALFORMED, 9095, 400, "An organization is malformed. Give its slug, without '@'.")
 ERROR(ACL_REQUIRED,        9096, 400, "acl has no rule. This service requires rules: give at least one, or [\"*\"] to permit everything.")
+/* Keys of others */
+ERROR(KEY_OF_OTHERS,       9098, 409, "Another User or Bot of the account has a credential with this public key. With an API key for own credentials, you cannot add to it: use a key pair of your own, or ask an admin to create the credential.")
 /* Bugs */
 ERROR(INTERNAL,            10000, 500, "The service failed because of a bug. The operator finds the cause in the log, under the operation id.")
 /* Errors of the web server */

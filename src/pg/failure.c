@@ -129,8 +129,11 @@ void pg_describe(struct error *err, const PGresult *result, const struct pg_stat
         message = PQresultErrorMessage(result);
     if (statement && violates(result, "23505", statement->unique))
         code = statement->on_unique;
-    if (statement && violates(result, "23514", statement->limit))
-        code = statement->on_limit;
+    for (const struct pg_limit *limit = statement ? statement->limits : NULL; limit && limit->name;
+         limit++) {
+        if (violates(result, "23514", limit->name))
+            code = limit->code;
+    }
     if (state && statement && statement->ad_hoc_ms && strcmp(state, "57014") == 0)
         code = statement->on_slow;
     error_cause(err, code, "database: %s %.*s", state ? state : "-", (int)strcspn(message, "\n"),

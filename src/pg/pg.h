@@ -43,10 +43,15 @@ struct pg_statement {
     int ad_hoc_ms;               /* 0: it is not ad hoc */
     enum error_code on_slow;     /* the error of an ad hoc statement that took longer */
     const char *unique; /* a constraint or unique index that a client may violate; NULL: none */
-    enum error_code on_unique; /* the error for that */
-    const char
-        *limit; /* a condition that a trigger checks, and that a client may violate; or NULL */
-    enum error_code on_limit; /* the error for that; any other violation is a bug */
+    enum error_code on_unique;     /* the error for that */
+    const struct pg_limit *limits; /* conditions that triggers check, and a client may violate; or
+                                    * NULL.  Any other violation is a bug. */
+};
+
+/* A condition, and the error of a client that violates it.  The list ends with a name of NULL. */
+struct pg_limit {
+    const char *name;
+    enum error_code code;
 };
 
 /* A filter has up to 65 literals (filter/filter.h). */
@@ -159,7 +164,7 @@ void pg_tell_caller(struct pg *pg, uint32_t caller);
 /* Runs a statement.  Connects and prepares as needed, and runs the statement again after a passing
  * failure that had no effect; a read and a repeatable write also after a loss.  Returns true and
  * sets *result, which the caller frees with pg_result_free().  Or returns false with *err:
- *   - the statement's on_unique, on_limit or on_slow
+ *   - the statement's on_unique, on_slow or that of a limit
  *   - ERR_DATABASE_UNAVAILABLE, ERR_DATABASE_READ_ONLY, ERR_DATABASE_TIMEOUT, ERR_OUT_OF_MEMORY
  *   - ERR_SCHEMA_MISMATCH: the schema is another, or the columns are not those declared
  *   - ERR_OUTCOME_UNKNOWN: a write was sent, and nobody knows whether it took effect

@@ -269,16 +269,18 @@ class Operator(Nodes):
                                 " ORDER BY id DESC LIMIT 1" % account.id)
         self.assertRegex(event, r"^account_updated\|\S+")
 
-    def test_own_keys_share_a_public_key(self):
+    def test_own_keys_share_no_public_key(self):
         """The trigger of a shard knows the scope of the caller's key."""
         account = self.account_on(self.workers[0])
         own = self.stack.client(account.own_key)
+        ways = {}, {"more": [("Idempotency-Key", "own")]}
         for _ in range(500):
             self.make(own)
-        self.assert_error(own.post(CREDENTIALS, samples.credential()), 9084)
-        self.assert_error(own.post(CREDENTIALS, samples.credential(),
-                                   more=[("Idempotency-Key", "own")]), 9084)
+        for options in ways:
+            self.assert_error(own.post(CREDENTIALS, samples.credential(), **options), 9084)
         self.make(self.of(account))
+        for options in ways:
+            self.assert_error(own.post(CREDENTIALS, samples.credential(), **options), 9098)
 
     def test_restore_says_that_it_does_not_work(self):
         done = self.stack.ctl_run("restore", "--since", "1h", "--by", self.accounts[0].admin.id)

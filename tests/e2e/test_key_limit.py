@@ -10,6 +10,7 @@ from adit.case import Case
 CREDENTIALS = "/ssh_credentials"
 MOST = 1000
 FULL = 9084
+OF_OTHERS = 9098
 
 
 class LimitCase(Case):
@@ -72,23 +73,35 @@ class Requests(LimitCase):
         self.assert_ok(self.post(), 201)
 
     def test_own_keys(self):
-        """A public key is no secret.  Whoever may only write own credentials keeps nobody out of it."""
+        """A public key is no secret.  Whoever may only write own credentials adds nothing to a key
+        of somebody else, whose sessions would end once it was taken away again."""
         first, second = (self.stack.client(self.account.person("user").issue("--own"))
                          for _ in range(2))
+        ways = {}, {"more": [("Idempotency-Key", "own")]}
         made = self.assert_ok(first.post(CREDENTIALS, samples.credential()), 201)
-        self.copy(made, MOST // 2 - 2)
         self.assert_ok(first.post(CREDENTIALS, samples.credential()), 201)
-        for options in ({}, {"more": [("Idempotency-Key", "own")]}):
+        for options in ways:
+            self.assert_error(second.post(CREDENTIALS, samples.credential(), **options), OF_OTHERS)
+        self.copy(made, MOST // 2 - 3)
+        self.assert_ok(first.post(CREDENTIALS, samples.credential()), 201)
+        for options in ways:
             self.assert_error(first.post(CREDENTIALS, samples.credential(), **options), FULL)
         self.assert_error(first.post(CREDENTIALS, samples.credential(
             owner_id=made["owner_id"])), FULL)
-        theirs = self.assert_ok(second.post(CREDENTIALS, samples.credential()), 201)
-        self.copy(theirs, MOST // 4 - 1)
-        self.assert_error(second.post(CREDENTIALS, samples.credential()), FULL)
-        self.copy(self.assert_ok(self.post(), 201), MOST // 4 - 2)
+        self.assertEqual(self.count(), MOST // 2)
+        # A key that may change everything is not bound by either.
         self.assert_ok(self.post(), 201)
-        self.assertEqual(self.count(), MOST)
-        self.assert_error(self.post(), FULL)
+        for options in ways:
+            self.assert_error(first.post(CREDENTIALS, samples.credential(), **options), OF_OTHERS)
+        self.assertEqual(self.count(), MOST // 2 + 1)
+
+    def test_own_keys_of_another_account(self):
+        """Accounts do not know of each other's keys."""
+        other = self.stack.account("apart")
+        self.assert_ok(self.stack.client(other.admin.key).post(CREDENTIALS, samples.credential()), 201)
+        own = self.stack.client(self.account.person("user").issue("--own"))
+        self.assert_ok(own.post(CREDENTIALS, samples.credential()), 201)
+        self.stack.psql("DELETE FROM adit.ssh_credential WHERE account_id = '%s'" % other.id)
 
     def test_many_at_once(self):
         """Each counts what the one before it has committed."""

@@ -9,14 +9,15 @@
 struct driver driver;
 
 const struct pg_statement driver_get = {.name = "get", .sql = "SELECT 42", .types = PG_BIGINT};
-const struct pg_statement driver_put = {.name = "put",
-                                        .sql = "INSERT",
-                                        .types = PG_BIGINT,
-                                        .writes = true,
-                                        .unique = "thing_key",
-                                        .on_unique = ERR_PUBLIC_KEY_EXISTS,
-                                        .limit = "thing_limit",
-                                        .on_limit = ERR_KEY_FULL};
+const struct pg_statement driver_put = {
+    .name = "put",
+    .sql = "INSERT",
+    .types = PG_BIGINT,
+    .writes = true,
+    .unique = "thing_key",
+    .on_unique = ERR_PUBLIC_KEY_EXISTS,
+    .limits = (const struct pg_limit[]){
+        {"thing_limit", ERR_KEY_FULL}, {"thing_of_others", ERR_KEY_OF_OTHERS}, {NULL, ERR_NONE}}};
 
 void driver_start(void)
 {

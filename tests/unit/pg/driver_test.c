@@ -42,6 +42,7 @@ static const struct {
     {&driver_put, "23505", "other_key", ERR_INTERNAL},
     {&driver_put, "23505", "thing_limit", ERR_INTERNAL},
     {&driver_put, "23514", "thing_limit", ERR_KEY_FULL},
+    {&driver_put, "23514", "thing_of_others", ERR_KEY_OF_OTHERS},
     {&driver_put, "23514", "thing_key", ERR_INTERNAL},
     {&driver_get, "22012", NULL, ERR_INTERNAL},
     {&driver_get, "42P01", NULL, ERR_SCHEMA_MISMATCH},
