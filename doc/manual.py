@@ -21,7 +21,6 @@ import openapi
 PAGE = os.path.join(openapi.HERE, "..", "man", "adit-api.7")
 SOURCE = openapi.read_source()
 SCHEMAS = SOURCE["components"]["schemas"]
-LIST = ['.Bl -tag -width Ds']
 
 # Programs that have a manual.
 PROGRAMS = {"aditctl": "aditctl 8", "adit-gate": "adit-gate 8"}
@@ -100,6 +99,10 @@ def mdoc(text):
         else:
             lines += [".Pp"] * bool(lines) + paragraph(part)
     return lines
+
+
+def tagged(lines):
+    return [".Bl -tag -width Ds", *lines, ".El"]
 
 
 # ---- schemas ----
@@ -195,17 +198,17 @@ def members(name):
     schema = find(name)
     required = schema.get("required", [])
     shown = properties(schema)
-    lines = LIST[:]
+    lines = []
     for member, value in shown.items():
         if types(value) != ["null"]:
             lines += item(member, value, member in required, len(required) == len(shown))
-    return [*lines, ".El"]
+    return tagged(lines)
 
 
 # ---- operations ----
 
 def operations():
-    lines = LIST[:]
+    lines = []
     for path, methods in SOURCE["paths"].items():
         for method, operation in methods.items():
             if method in openapi.METHODS:
@@ -216,7 +219,7 @@ def operations():
                 if operation.get("security") == []:
                     lines.append("Needs neither key nor version.")
                 lines += mdoc(operation.get("description", ""))
-    return [*lines, ".El"]
+    return tagged(lines)
 
 
 def query_parameters():
@@ -226,18 +229,20 @@ def query_parameters():
         for operation in methods.values():
             for parameter in operation.get("parameters", []) if isinstance(operation, dict) else ():
                 parameter = resolved(parameter)
-                if parameter["in"] == "query":
-                    found.setdefault(parameter["name"], parameter)
+                name = parameter["name"]
+                if parameter["in"] == "query" and found.setdefault(name, parameter)["description"] != \
+                        parameter["description"]:
+                    sys.exit("doc/manual.py: %s has another description elsewhere" % name)
     return found.items()
 
 
 def query():
     """Of a long description, the first paragraph."""
-    lines = LIST[:]
+    lines = []
     for name, parameter in query_parameters():
         text = parameter["description"].partition("\n\n")[0]
         lines += item(name, {**resolved(parameter["schema"]), "description": text}, False, False)
-    return [*lines, ".El"]
+    return tagged(lines)
 
 
 # ---- the catalogue of errors ----
