@@ -4,8 +4,8 @@
 
 #include <check.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "gateway/fake_store.h"
 #include "gateway/judge.h"
 #include "gateway/marked.h"
@@ -19,12 +19,26 @@ struct fake_database fake_database;
 static struct monitor monitors[8];
 static size_t n_monitors;
 
+/* The steady clock, as long as it stands; 0: it goes. */
+static int64_t stands_at_us;
+
+int64_t __real_clock_steady_us(void);
+int64_t __wrap_clock_steady_us(void);
+int64_t __wrap_clock_steady_us(void)
+{
+    return stands_at_us ? stands_at_us : __real_clock_steady_us();
+}
+
+int64_t __wrap_clock_steady_ms(void);
+int64_t __wrap_clock_steady_ms(void)
+{
+    return clock_steady_us() / 1000;
+}
+
 static void take_time(void)
 {
-    const struct timespec turn = {.tv_nsec = JUDGE_TURN_MS * 1000000L};
-
     if (fake_database.takes_a_turn)
-        nanosleep(&turn, NULL);
+        stands_at_us += JUDGE_TURN_MS * 1000;
 }
 
 static struct fake_key *find_key(const struct gateway_key *asked)
@@ -158,6 +172,7 @@ void fake_keys_start(struct gateway *gateway)
         snprintf(key->digest, sizeof key->digest, "digest of %d", i);
     }
     n_monitors = 0;
+    stands_at_us = clock_steady_us();
     fake_database = (struct fake_database){.is_complete = true, .snapshot = "snapshot"};
     fake_store = (struct fake_store){.changes = changes, .glance = glance, .look_up = look_up};
     *gateway = (struct gateway){.conf.log.level = LOG_LEVEL_ERROR,
@@ -169,6 +184,7 @@ void fake_keys_start(struct gateway *gateway)
 
 void fake_keys_stop(struct gateway *gateway)
 {
+    stands_at_us = 0;
     for (size_t i = 0; i < n_monitors; i++)
         monitor_stop(&monitors[i]);
     sessions_free(&gateway->sessions);

@@ -40,7 +40,7 @@ struct fake_database {
     bool table_is_late; /* no statement for keys is answered */
     bool feed_is_late;  /* polls are not */
     bool lock_is_held;  /* nor here, until it is asked for nobody's key */
-    bool takes_a_turn;  /* each statement for keys does */
+    bool takes_a_turn;  /* each statement for keys does, by the steady clock */
     int n_polls;
     const char *snapshot;
     bool is_complete;
@@ -50,13 +50,14 @@ struct fake_database {
 
 extern struct fake_database fake_database;
 
-/* Gives each key a credential, and the gateway this database. */
+/* Gives each key a credential, and the gateway this database.  The steady clock stands, but for
+ * what statements take: no test depends on how busy the machine is. */
 void fake_keys_start(struct gateway *gateway);
 
 /* Adds a session of a key.  It has a process if it is to end; at most 8 have one. */
 struct session *fake_keys_add_session(struct gateway *gateway, size_t i, bool ends);
 
-/* Frees what the gateway has, and ends the processes. */
+/* Frees what the gateway has, ends the processes and lets the clock go. */
 void fake_keys_stop(struct gateway *gateway);
 
 /* Puts a key over a limit: that of credentials, or of rules. */
