@@ -8,7 +8,6 @@ import re
 import shutil
 import socket
 import threading
-import time
 
 from adit import programs, recipe, samples, stack
 from adit.case import Case, until
@@ -68,7 +67,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Balancer(Case):
-    """The limits of HAProxy, in the frontend of drain.md, as they are."""
+    """The limits of HAProxy, in the frontend of drain.md, for a minute instead of a second: a busy
+    machine answers too few requests in a second to meet them."""
 
     @classmethod
     def setUpClass(cls):
@@ -103,6 +103,7 @@ class Balancer(Case):
         for old, new in (("    user haproxy\n    group haproxy\n", ""), ("    log /dev/log local0\n", ""),
                          ("127.0.0.1:881", "127.0.0.1:%d" % cls.port),
                          ("    server host-b host-b:880 check\n", ""),
+                         ("http_req_rate(1s)", "http_req_rate(60s)"),
                          ("host-a:880 check", "127.0.0.1:%d" % application)):
             assert old in whole, old
             whole = whole.replace(old, new)
@@ -131,21 +132,14 @@ class Balancer(Case):
 
     def test_one_key_in_a_loop(self):
         """Its requests are refused.  Those of other keys of its address are not."""
-        key = samples.well_formed_key()
-
-        def is_over():
-            """More requests in a second than the limit of the address."""
-            began = time.monotonic()
-            statuses = self.send("127.0.0.5", 300, key)
-            return 429 in statuses and time.monotonic() - began < 0.9
-        until(is_over, "300 requests in a second", 120)
+        self.assertEqual(self.send("127.0.0.5", 300, samples.well_formed_key()),
+                         [200] * 40 + [429] * 260)
         self.assertEqual(self.send("127.0.0.5", 1, samples.well_formed_key()), [200])
 
     def test_one_address(self):
         """Keys that are made up, one for each request, meet the limit of the address."""
-        def statuses():
-            return [self.send("127.0.0.6", 1, samples.well_formed_key())[0] for _ in range(1000)]
-        until(lambda: 429 in statuses(), "429 for an address", 120)
+        statuses = [self.send("127.0.0.6", 1, samples.well_formed_key())[0] for _ in range(220)]
+        self.assertEqual(statuses, [200] * 200 + [429] * 20)
         self.assertEqual(self.send("127.0.0.7", 1, samples.well_formed_key()), [200])
 
     def is_answered(self, source):
