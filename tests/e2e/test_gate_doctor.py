@@ -208,7 +208,7 @@ class GateDoctor(Case):
 
     def test_database_away(self):
         """The gate says so, and doctor cannot connect as the gate either."""
-        with self.sql("ALTER ROLE gate NOLOGIN; SELECT pg_terminate_backend(pid) FROM"
+        with self.sql("ALTER ROLE gate NOLOGIN; SELECT pg_terminate_backend(pid, 10000) FROM"
                       " pg_stat_activity WHERE usename = 'gate'", "ALTER ROLE gate LOGIN"):
             self.assert_only_trouble("gate", "^adit-gate answers 503 at %s, so nobody passes; see its"
                                      " log: journalctl -u adit-gate$" % self.gate.socket)
@@ -305,7 +305,7 @@ class GateDoctor(Case):
         status, lines = self.as_gate(conf)
         self.assertEqual((status, [line for line in lines if line[0] == "trouble"]), (0, []))
         self.assertIn(("ok", "user", "postgres, for adit-gate.service"), lines)
-        with self.sql("ALTER ROLE gate NOLOGIN; SELECT pg_terminate_backend(pid) FROM"
+        with self.sql("ALTER ROLE gate NOLOGIN; SELECT pg_terminate_backend(pid, 10000) FROM"
                       " pg_stat_activity WHERE usename = 'gate'", "ALTER ROLE gate LOGIN"):
             status, lines = self.as_gate(conf)
         troubles = [line[1:] for line in lines if line[0] == "trouble"]
