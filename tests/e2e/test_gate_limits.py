@@ -27,10 +27,11 @@ class Limits(GateCase):
 
     @contextlib.contextmanager
     def one_worker(self):
-        """A gate whose clocks a test sets."""
+        """A gate whose clocks a test sets.  It gives providers 50 s instead of 5."""
         folder = self.gate.path("clock-of-" + self.id())
         os.mkdir(folder)
         self.clock = Clock(folder)
+        self.clock.slow_down(10)
         with Program(self.gate, ("-w", "1"), self.clock.env()) as gate:
             yield gate
 

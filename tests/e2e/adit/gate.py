@@ -407,6 +407,22 @@ class Gate:
         if how == signal.SIGKILL:
             programs.signal_all(workers, how)
 
+    def restart_gate(self, times_slower):
+        """Starts it anew, with a steady clock that goes so many times slower."""
+        self.stop_gate()
+        self.clock.slow_down(times_slower)
+        self.start_gate()
+
+    @contextlib.contextmanager
+    def patience(self):
+        """The gate gives providers 50 s instead of 5: a busy machine takes long to do what a test
+        wants done meanwhile."""
+        self.restart_gate(10)
+        try:
+            yield
+        finally:
+            self.restart_gate(1)
+
     def _gate_listens(self):
         if self.gate.process.poll() is not None:
             raise AssertionError("adit-gate has ended: " + self.gate.log().decode())

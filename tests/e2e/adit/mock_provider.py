@@ -391,6 +391,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             time.sleep(float(value))
         elif kind == "held":
             self.server.provider.released.wait(60)
+            if value:
+                raise Answer(int(value), {"message": "a fault"})
         elif kind == "answer":
             raise Answer(*value)
         elif kind == "granted":  # only to those whose token is good
