@@ -12,7 +12,7 @@ import threading
 import time
 
 from adit import cluster, samples, stack
-from adit.case import Case, until, until_answer, until_back
+from adit.case import LONGEST_PAUSE_S, Case, until, until_answer, until_back
 
 CREDENTIALS = "/ssh_credentials"
 OAUTH = "/edges/https/fault/routes/r/oauth"
@@ -28,6 +28,8 @@ WRITES = [("POST", CREDENTIALS, samples.credential()), ("PUT", OAUTH, APP),
 # Requests wait 3 s for a PostgreSQL that said that it shuts down.  On a busy machine, a restart may take
 # about as long, or a request that begins with it.
 LONG_S = 2.5
+# Then a worker that could not connect fails others until its pause ends.
+PAUSE_S = 10 * LONGEST_PAUSE_S
 
 # Ends the first session that waits for a lock, within a minute.
 END_WAITING = """
@@ -475,12 +477,13 @@ class UnderLoad(FaultCase):
             if may_be_unknown and answer.code == 9033:
                 self.check_fault(answer, 9033)
             elif answer.code == 9030 and any(
-                    begin < over and since < end and LONG_S < max(over - since, end - begin)
-                    for since, over in outages):
+                    begin < over + PAUSE_S and since < end and
+                    LONG_S < max(over - since, end - begin) for since, over in outages):
                 self.check_fault(answer, 9030)
             else:
                 self.assertLess(answer.status, 300, answer)
-            self.assertLess(end - begin, 6)
+            # A statement waits 4 s at most, and no request hangs.
+            self.assertLess(end - begin, 30)
 
     def restart(self, load):
         """Restarts PostgreSQL, as pg_ctl restart -m fast does.  Returns begin and end of each."""
