@@ -4,7 +4,7 @@ import re
 import threading
 
 from adit import samples
-from adit.case import Case
+from adit.case import Case, until_its_turn
 
 ETAG = re.compile(r'"[0-9]+"\Z')
 
@@ -182,8 +182,8 @@ class Conditions(Case):
             answers = []
 
             def write(body):
-                answers.append(self.admin.call(resource.method, resource.path, body,
-                                               **if_match(etag)))
+                answers.append(until_its_turn(lambda: self.admin.call(
+                    resource.method, resource.path, body, **if_match(etag))))
             threads = [threading.Thread(target=write, args=(body,)) for body in bodies]
             for thread in threads:
                 thread.start()
@@ -200,8 +200,8 @@ class Conditions(Case):
         path = "/edges/tls/created-once/mutual_tls"
         for _ in range(5):
             answers = []
-            threads = [threading.Thread(target=lambda: answers.append(
-                self.admin.put(path, {}, **if_none_match("*")))) for _ in range(8)]
+            threads = [threading.Thread(target=lambda: answers.append(until_its_turn(
+                lambda: self.admin.put(path, {}, **if_none_match("*"))))) for _ in range(8)]
             for thread in threads:
                 thread.start()
             for thread in threads:

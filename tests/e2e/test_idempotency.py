@@ -4,7 +4,7 @@ import json
 import threading
 
 from adit import samples
-from adit.case import Case, until_answer
+from adit.case import Case, until_its_turn
 
 PATH = "/ssh_credentials"
 BODY = {"public_key": samples.ED25519, "description": "once", "acl": ["bind:*.example.com"]}
@@ -132,10 +132,7 @@ class Idempotency(Case):
 
         def send(body):
             barrier.wait()
-            # On a busy machine, a request may wait too long for its turn or for the first one's
-            # row.  Then it is sent again.
-            answers.append(until_answer(lambda: self.client.post(PATH, body, **once(key)),
-                                        lambda answer: answer.code not in (9063, 9032), "its turn"))
+            answers.append(until_its_turn(lambda: self.client.post(PATH, body, **once(key))))
         threads = [threading.Thread(target=send, args=(bodies[i % len(bodies)],))
                    for i in range(count)]
         for thread in threads:

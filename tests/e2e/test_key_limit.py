@@ -5,7 +5,7 @@ import os
 import threading
 
 from adit import samples, stack
-from adit.case import Case, until_answer
+from adit.case import Case, until_its_turn
 
 CREDENTIALS = "/ssh_credentials"
 MOST = 1000
@@ -109,11 +109,8 @@ class Requests(LimitCase):
         statuses = []
         def send():
             client = self.stack.client(self.account.admin.key)
-            # On a busy machine, one may wait too long for its turn.  It made nothing then.
-            statuses.extend(until_answer(
-                lambda: client.post(CREDENTIALS, samples.credential()),
-                lambda answer: answer.code not in (9032, 9063), "its turn").status
-                            for _ in range(3))
+            statuses.extend(until_its_turn(
+                lambda: client.post(CREDENTIALS, samples.credential())).status for _ in range(3))
         threads = [threading.Thread(target=send) for _ in range(8)]
         for thread in threads:
             thread.start()

@@ -96,6 +96,12 @@ def until_answer(ask, is_wanted, what):
     return until(once, what)
 
 
+def until_its_turn(ask):
+    """Calls ask until its request did not wait too long, for a lane or for a row that others change:
+    a busy machine may let it, and then it has changed nothing.  Returns the answer."""
+    return until_answer(ask, lambda answer: answer.code not in (9032, 9063), "its turn")
+
+
 def without_operation_id(answer):
     """The answer as bytes, without the parts that differ between any two answers."""
     operation_id = next(value for name, value in answer.headers
@@ -106,4 +112,5 @@ def without_operation_id(answer):
     return whole.replace(operation_id.encode(), b"op_")
 
 
-__all__ = ["Case", "check_answer", "until", "until_answer", "until_back", "without_operation_id"]
+__all__ = ["Case", "check_answer", "until", "until_answer", "until_back", "until_its_turn",
+           "without_operation_id"]
