@@ -342,12 +342,15 @@ class Stack:
             raise AssertionError("psql: %s\n%s" % (sql, done.stderr))
         return done.stdout.rstrip("\n")
 
-    def n_waiting(self):
-        """The number of locks that sessions wait for."""
+    def waiting(self):
+        """SQL that tells the number of locks that sessions wait for."""
         sql = "SELECT count(*) FROM pg_locks WHERE NOT granted"
         if self.citus:
             sql = "SELECT sum(result::bigint) FROM run_command_on_all_nodes('%s')" % sql
-        return int(self.psql(sql))
+        return sql
+
+    def n_waiting(self):
+        return int(self.psql(self.waiting()))
 
     def set_notify(self, value):
         """Turns notifications of changes on or off.  Only new sessions obey, so the responder's are
