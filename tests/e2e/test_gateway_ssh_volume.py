@@ -21,6 +21,7 @@ MEMORY_KB = 200 * 1024
 EDGES = ["edge-%d" % i for i in range(700)]
 N_AUTHORITIES = 1000
 AUTHORITY_BYTES = 250
+LONG_S = 300
 
 
 class VolumeCase(GatewayCase):
@@ -240,8 +241,9 @@ class Edges(VolumeCase):
             " FROM generate_series(0, %d) AS i"
             % (self.home.id, AUTHORITY_BYTES, N_AUTHORITIES, len(EDGES) - 1))
         self.log_in()
-        until(lambda: self.asks(EDGES[-1]), "the last edge's files")
-        until(lambda: self.gateway.status()["edges_due"] == "0", "all edges' files")
+        # Logins come first, and all those authorities are read and written meanwhile.
+        until(lambda: self.asks(EDGES[-1]), "the last edge's files", LONG_S)
+        until(lambda: self.gateway.status()["edges_due"] == "0", "all edges' files", LONG_S)
         self.store(EDGES[-1], False)
         self.log_in()
         until(lambda: not self.asks(EDGES[-1]), "a change")
