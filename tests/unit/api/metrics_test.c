@@ -76,7 +76,7 @@ START_TEST(latency)
     expect("{route=\"/livez\",method=\"GET\",le=\"2.048\"} 0\n");
     expect("{route=\"/livez\",method=\"GET\",le=\"4.096\"} 1\n");
     expect("{route=\"/livez\",method=\"GET\",le=\"+Inf\"} 1\n");
-    expect("_sum{route=\"/livez\",method=\"GET\"} 3.0");
+    expect("_sum{route=\"/livez\",method=\"GET\"} 3.");
     expect("_count{route=\"/livez\",method=\"GET\"} 1\n");
 }
 END_TEST

@@ -33,7 +33,7 @@ int getaddrinfo(const char *node, const char *service, const struct addrinfo *hi
     if (node && strcmp(node, "none.test") == 0)
         return EAI_NONAME;
     if (node && strcmp(node, "slow.test") == 0) {
-        poll(NULL, 0, 3000);
+        poll(NULL, 0, 30000);
         return EAI_NONAME;
     }
     *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
@@ -359,7 +359,7 @@ START_TEST(a_slow_name)
     fail_because(&request, "in time");
     fetcher_free(fetcher);
     fetcher = NULL;
-    ck_assert_int_lt(clock_steady_ms(), begin_ms + 2500);
+    ck_assert_int_lt(clock_steady_ms(), begin_ms + 20000);
 }
 END_TEST
 

@@ -21,7 +21,7 @@ static const struct log quiet = {.level = LOG_LEVEL_ERROR, .target = LOG_TARGET_
 
 static struct job make_job(bool (*run)(void *context), void *context)
 {
-    struct job job = {.name = "job", .run = run, .context = context, .limit_ms = 5000};
+    struct job job = {.name = "job", .run = run, .context = context, .limit_ms = 50000};
 
     job_init(&job);
     return job;

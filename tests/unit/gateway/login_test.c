@@ -359,7 +359,7 @@ Suite *gateway_login_suite(void)
     Suite *suite = suite_create("gateway/login");
     TCase *tests = tcase_create("logins");
 
-    tcase_set_timeout(tests, 20);
+    tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, a_login_goes_on_until_its_process_exits, 0, 2);
     tcase_add_loop_test(tests, a_login_that_cannot_be_found_is_refused, 0, 4);
     tcase_add_loop_test(tests, a_login_that_is_ended_does_not_succeed, 0, 2);

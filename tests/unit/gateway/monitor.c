@@ -54,7 +54,7 @@ void monitor_stop(const struct monitor *monitor)
 bool monitor_wait_for_exit(pid_t pid, int *status)
 {
     const struct timespec pause_time = {.tv_nsec = 2000000};
-    int64_t deadline_ms = clock_steady_ms() + 5000;
+    int64_t deadline_ms = clock_steady_ms() + 50000;
     struct proc proc;
 
     while (clock_left_ms(deadline_ms) > 0) {
