@@ -124,6 +124,7 @@ class Itself(GateCase):
         folder = self.gate.path("later")
         os.mkdir(folder)
         clock = Clock(folder)
+        clock.slow_down(10)  # it waits for 1 s, and a busy machine may need longer
         with Program(self.gate, ("-w", "1"), clock.env(), name="first") as first, \
                 Program(self.gate, ("-w", "1"), clock.env(), name="second") as second:
             clock.set(int(time.time()) + 10)
