@@ -842,7 +842,7 @@ BEGIN
         pg_catalog.split_part(pg_catalog.current_setting('adit.caller', true), ' ', 2)
     AND k.scope OPERATOR(pg_catalog.=) 'own';
     is_limited := FOUND;
-    IF is_limited AND n_others OPERATOR(pg_catalog.>) 0 THEN
+    IF is_limited AND n_all OPERATOR(pg_catalog.<) 500 THEN
         RAISE 'another owner has a credential with the public key: "ssh_credential_key_of_others"'
             USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_key_of_others',
             SCHEMA = 'adit', TABLE = 'ssh_credential';

@@ -61,7 +61,7 @@ DECLARE
 BEGIN
     EXECUTE counting INTO n_all, n_others
         USING NEW.fingerprint, NEW.account_id, NEW.owner_id, 500;
-    IF is_limited AND n_others > 0 THEN
+    IF is_limited AND n_others > 0 AND n_all < 500 THEN
         RAISE 'another owner has a credential with the public key: "ssh_credential_key_of_others"'
             USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_key_of_others',
             SCHEMA = 'adit', TABLE = 'ssh_credential';
