@@ -21,9 +21,9 @@
 #define KEPT_MAX 4L
 
 struct fetcher {
-    const struct wait *wait;
     struct authorities *authorities;
-    struct fetch_pace *pace;
+    struct turns *turns;
+    struct turn turn;
     CURLM *multi;
     CURL *easy;
     int epoll_fd;
@@ -107,15 +107,15 @@ static CURLcode on_tls(CURL *easy, void *tls, void *context)
 
 /* ---- a fetcher ---- */
 
-struct fetcher *fetcher_new(const struct wait *wait, struct authorities *authorities,
-                            struct fetch_pace *pace)
+struct fetcher *fetcher_new(const struct turn *turn, struct turns *turns,
+                            struct authorities *authorities)
 {
     struct fetcher *fetcher = calloc(1, sizeof *fetcher);
 
     if (!fetcher)
         return NULL;
     *fetcher = (struct fetcher){
-        .wait = wait, .authorities = authorities, .pace = pace, .timer_ms = INT64_MAX};
+        .turns = turns, .turn = *turn, .authorities = authorities, .timer_ms = INT64_MAX};
     fetcher->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     fetcher->multi = curl_multi_init();
     fetcher->easy = curl_easy_init();
@@ -259,24 +259,13 @@ static const char *reason_of(const struct fetcher *fetcher, CURLcode code)
     }
 }
 
-/* A part of a handshake may take a millisecond.  Many lanes at once would stop all checks
- * meanwhile, so the lanes of a worker go on one after the other, each in a millisecond of its own.
- */
-static void await_turn(struct fetcher *fetcher, int64_t deadline_ms)
-{
-    const struct wait *wait = fetcher->wait;
-    struct fetch_pace *pace = fetcher->pace;
-    int64_t now_ms = clock_steady_ms();
-
-    for (; now_ms <= pace->last_ms && now_ms < deadline_ms; now_ms = clock_steady_ms())
-        (void)wait->until(wait->context, -1, 0, pace->last_ms + 1);
-    pace->last_ms = now_ms;
-}
-
-/* Returns NULL if the answer is there, or the reason, static. */
+/* A part of a handshake, or of a long answer, may take a millisecond.  Many lanes at once would
+ * stop all checks meanwhile, so the lanes of a worker take turns.
+ *
+ * Returns NULL if the answer is there, or the reason, static. */
 static const char *transfer(struct fetcher *fetcher, int64_t deadline_ms)
 {
-    const struct wait *wait = fetcher->wait;
+    const struct wait *wait = fetcher->turn.wait;
     const CURLMsg *message;
     int n_left;
 
@@ -286,8 +275,7 @@ static const char *transfer(struct fetcher *fetcher, int64_t deadline_ms)
         /* It may end early, when the lane is woken: then nothing is ready. */
         (void)wait->until(wait->context, fetcher->epoll_fd, POLLIN,
                           clock_earlier(deadline_ms, fetcher->timer_ms));
-        await_turn(fetcher, deadline_ms);
-        if (!act(fetcher))
+        if (turn_await(fetcher->turns, &fetcher->turn, deadline_ms) && !act(fetcher))
             return "out of memory";
     }
     return message->data.result == CURLE_OK ? NULL : reason_of(fetcher, message->data.result);

@@ -9,8 +9,8 @@
 #include "base/arena.h"
 #include "base/must_check.h"
 #include "base/text.h"
-#include "base/wait.h"
 #include "gate/authorities.h"
+#include "gate/turn.h"
 
 /* Bytes of the largest answer that is read. */
 #define FETCH_ANSWER_MAX ((size_t)1024 * 1024)
@@ -24,16 +24,11 @@ MUST_CHECK bool fetch_start(void);
 /* Returns the authorities of a PEM file, or, with "", the system's, as authorities_new(). */
 MUST_CHECK struct authorities *fetch_authorities(const char *ca_file);
 
-/* What the fetchers of a worker share.  All zero: nothing was done yet. */
-struct fetch_pace {
-    int64_t last_ms; /* when one of them worked last, on the steady clock */
-};
-
-/* Returns a fetcher for one lane, or NULL where memory is short; fetcher_free() frees it.  It
- * trusts the authorities, as they are at each request.  All that is passed must outlive the
- * fetcher. */
-MUST_CHECK struct fetcher *fetcher_new(const struct wait *wait, struct authorities *authorities,
-                                       struct fetch_pace *pace);
+/* Returns a fetcher for the lane of a turn, which it copies, or NULL where memory is short;
+ * fetcher_free() frees it.  It takes turns with the other fetchers of the worker.  It trusts the
+ * authorities, as they are at each request.  All else that is passed must outlive the fetcher. */
+MUST_CHECK struct fetcher *fetcher_new(const struct turn *turn, struct turns *turns,
+                                       struct authorities *authorities);
 
 /* NULL is fine. */
 void fetcher_free(struct fetcher *fetcher);

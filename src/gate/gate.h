@@ -89,7 +89,7 @@ struct gate_worker {
     struct database *database;
     struct counts *counts; /* its own; NULL: nothing is counted */
     struct rechecks rechecks;
-    struct fetch_pace pace;
+    struct turns turns; /* at providers' answers */
     struct gate_told told[GATE_TOLD_MAX];
     int n_waiting;   /* lanes that wait for a provider, or for another lane; see waiting.h */
     int n_following; /* those that wait for another lane */

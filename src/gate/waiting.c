@@ -153,14 +153,26 @@ void waiting_unfollow(struct call *call, bool is_admitted)
     end_waiting(call, is_admitted);
 }
 
+/* The widest network: whoever has many addresses of it has one turn. */
+static uint32_t number_of_network(const struct address_network *from)
+{
+    const struct address_network widest =
+        address_widen(from, address_widths[ADDRESS_N_WIDTHS - 1].n_bytes);
+
+    return crc32_of(widest.bytes, sizeof widest.bytes);
+}
+
 struct fetcher *waiting_begin_fetch(struct call *call, bool is_admitted)
 {
     struct gate_worker *worker = call->lane->worker;
+    const struct gate_waiting own = waiting_of(call, is_admitted);
+    const struct turn turn = {
+        .wait = &call->lane->wait, .asks_for = own.asks_for, .from = number_of_network(&own.from)};
     struct fetcher *fetcher;
 
     if (!begin_waiting(call, is_admitted))
         return NULL;
-    fetcher = fetcher_new(&call->lane->wait, worker->gate->authorities, &worker->pace);
+    fetcher = fetcher_new(&turn, &worker->turns, worker->gate->authorities);
     if (!fetcher)
         end_waiting(call, is_admitted);
     return fetcher;

@@ -462,8 +462,9 @@ static bool fetch_fails(void)
                                           .bearer = text_of("secret"),
                                           .accept = "application/json",
                                           .deadline_ms = clock_steady_ms() + 5000};
-    struct fetch_pace pace = {0};
-    struct fetcher *fetcher = fetcher_new(&wait_alone, authorities, &pace);
+    const struct turn turn = {.wait = &wait_alone};
+    struct turns turns = {0};
+    struct fetcher *fetcher = fetcher_new(&turn, &turns, authorities);
     struct arena arena = {0};
     struct fetch_answer answer;
     const char *why = "out of memory";

@@ -109,6 +109,7 @@ SUITE(gate_page_suite)
 SUITE(gate_rules_suite)
 SUITE(gate_session_state_suite)
 SUITE(gate_session_suite)
+SUITE(gate_turn_suite)
 SUITE(gate_waiting_suite)
 
 /* gateway */

@@ -20,7 +20,7 @@
 #define SECRET "hidden-word"
 
 static struct authorities *authorities;
-static struct fetch_pace pace;
+static struct turns turns;
 static struct fetcher *fetcher;
 static struct arena arena;
 
@@ -46,7 +46,7 @@ static void trust(const struct wait *wait, const char *ca_file)
     authorities_free(authorities);
     authorities = fetch_authorities(ca_file);
     ck_assert_ptr_nonnull(authorities);
-    fetcher = fetcher_new(wait, authorities, &pace);
+    fetcher = fetcher_new(&(struct turn){.wait = wait}, &turns, authorities);
     ck_assert_ptr_nonnull(fetcher);
 }
 
@@ -271,7 +271,7 @@ static void replace_authorities(const char *file, const char *content)
     ck_assert_int_eq(fclose(out), 0);
     ck_assert_int_eq(rename(new_file, file), 0);
     fetcher_free(fetcher);
-    fetcher = fetcher_new(&wait_alone, authorities, &pace);
+    fetcher = fetcher_new(&(struct turn){.wait = &wait_alone}, &turns, authorities);
     ck_assert_ptr_nonnull(fetcher);
 }
 

@@ -18,7 +18,7 @@
 #define TENANT "8f2cbd1a-6ed9-44a5-9c43-2b0b1d5a7c11"
 
 static struct authorities *authorities;
-static struct fetch_pace pace;
+static struct turns turns;
 static struct fetcher *fetcher;
 static struct arena arena;
 static struct conf_provider conf;
@@ -54,7 +54,7 @@ static void set_up(void)
     ck_assert(fetch_start());
     authorities = fetch_authorities(mock_value("ca"));
     ck_assert_ptr_nonnull(authorities);
-    fetcher = fetcher_new(&wait_alone, authorities, &pace);
+    fetcher = fetcher_new(&(struct turn){.wait = &wait_alone}, &turns, authorities);
     ck_assert_ptr_nonnull(fetcher);
 }
 

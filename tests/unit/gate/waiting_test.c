@@ -10,6 +10,19 @@
 static const struct gate gate;
 static struct gate_worker worker;
 static struct session_place place; /* of the next calls */
+static struct turn latest;         /* of a fetcher */
+
+struct fetcher *__real_fetcher_new(const struct turn *turn, struct turns *turns,
+                                   struct authorities *authorities);
+struct fetcher *__wrap_fetcher_new(const struct turn *turn, struct turns *turns,
+                                   struct authorities *authorities);
+
+struct fetcher *__wrap_fetcher_new(const struct turn *turn, struct turns *turns,
+                                   struct authorities *authorities)
+{
+    latest = *turn;
+    return __real_fetcher_new(turn, turns, authorities);
+}
 
 static bool try_from(const char *address, bool (*may)(struct call *))
 {
@@ -197,6 +210,30 @@ START_TEST(lanes_of_modules)
 }
 END_TEST
 
+static struct turn turn_from(const char *address)
+{
+    ck_assert(try_from(address, begins_fetch));
+    return latest;
+}
+
+/* A client has one turn with all of its addresses, at the modules of each account and provider. */
+START_TEST(turns_of_networks_and_modules)
+{
+    struct turn own, other;
+
+    place = (struct session_place){.account_id = text_of("a"), .provider = 1};
+    own = turn_from("2001:db8::1");
+    other = turn_from("2001:db8:0:ffff::1");
+    ck_assert(other.from == own.from && other.asks_for == own.asks_for);
+    ck_assert_uint_ne(turn_from("2001:db8:1::1").from, own.from);
+    ck_assert_uint_ne(turn_from("192.0.2.1").from, turn_from("192.0.2.2").from);
+    place.provider = 2;
+    ck_assert_uint_ne(turn_from("2001:db8::1").asks_for, own.asks_for);
+    place = (struct session_place){.account_id = text_of("b"), .provider = 1};
+    ck_assert_uint_ne(turn_from("2001:db8::1").asks_for, own.asks_for);
+}
+END_TEST
+
 START_TEST(rows_of_wide_networks)
 {
     ck_assert_int_eq(count_networks(256, 1, waiting_may_keep), WAITING_WAYS_BACK_MAX * 2);
@@ -220,6 +257,7 @@ Suite *gate_waiting_suite(void)
     tcase_add_test(tcase, lanes);
     tcase_add_test(tcase, lanes_of_wide_networks);
     tcase_add_test(tcase, lanes_of_modules);
+    tcase_add_test(tcase, turns_of_networks_and_modules);
     tcase_add_test(tcase, rows_of_wide_networks);
     suite_add_tcase(suite, tcase);
     return suite;
