@@ -151,14 +151,25 @@ static size_t turn_place(uint64_t account)
     return account % SERVE_N_TURNS + (account < OF_ADDRESS ? 0 : SERVE_N_TURNS);
 }
 
-static uint64_t *turn_of(struct serve *serve, struct serve_connection *connection)
+static bool is_of_address(struct serve_connection *connection)
 {
-    return &serve->turns[turn_place(account_of(connection))];
+    return account_of(connection) >= OF_ADDRESS;
 }
 
+/* Each kind of work has turns of its own.  Whoever does two kinds would else be the latest again
+ * and again by the one, and lose each turn of the other to who does that alone. */
+static uint64_t *turn_of(struct serve *serve, struct serve_connection *connection)
+{
+    return &serve->turns[serve_line_work_of(connection)][turn_place(account_of(connection))];
+}
+
+/* A key that is not known to be good takes no turn of one that is. */
 static uint64_t *turn_of_key(struct serve *serve, struct serve_connection *connection)
 {
-    return &serve->key_turns[caller_of(connection).key % SERVE_N_TURNS];
+    const size_t place =
+        caller_of(connection).key % SERVE_N_TURNS + (is_of_address(connection) ? SERVE_N_TURNS : 0);
+
+    return &serve->key_turns[serve_line_work_of(connection)][place];
 }
 
 /* ---- what may start ---- */
@@ -275,8 +286,8 @@ static bool is_urgent(const struct serve *serve, struct serve_connection *connec
     return !serve->has_probed && serve_line_work_of(connection) == REQUEST_PROBE;
 }
 
-/* Each account in turn: the one whose last request started first goes next.  So do the keys of an
- * account.  A key's requests stay in their order. */
+/* Each account in turn: the one whose last request of that work started first goes next.  So do the
+ * keys of an account.  A key's requests of a work stay in their order. */
 static bool has_next_turn(struct serve *serve, struct serve_connection *connection,
                           struct serve_connection *other)
 {
@@ -355,11 +366,6 @@ bool serve_line_is_scan(struct serve_connection *connection, uint64_t *account)
 static bool may_give_way(struct serve_connection *connection, bool only_scans)
 {
     return only_scans ? is_scan(connection) : serve_line_work_of(connection) != REQUEST_PROBE;
-}
-
-static bool is_of_address(struct serve_connection *connection)
-{
-    return account_of(connection) >= OF_ADDRESS;
 }
 
 /* Counts what waits like this one: in its network of a width, and with its key there.  Keys that

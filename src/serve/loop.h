@@ -137,10 +137,12 @@ struct serve {
     size_t n_in[SERVE_CONNECTION_N_STATES];
     struct serve_connection *line[SERVE_MAX_CONNECTIONS]; /* those that wait, the oldest first */
     size_t n_line;
-    uint64_t turns[2 * SERVE_N_TURNS]; /* when a request of each account last started, as a turn;
-                                          the second half is of addresses */
-    uint64_t key_turns[SERVE_N_TURNS]; /* the same of each key */
-    uint64_t turn;                     /* the latest */
+    /* When a request of each account last started, as a turn, by its work; the second half is of
+     * addresses. */
+    uint64_t turns[REQUEST_N_WORKS][2 * SERVE_N_TURNS];
+    /* The same of each key; the second half is of keys that are not known to be good. */
+    uint64_t key_turns[REQUEST_N_WORKS][2 * SERVE_N_TURNS];
+    uint64_t turn;                                      /* the latest */
     struct request_caller good_keys[SERVE_N_GOOD_KEYS]; /* their accounts and keys */
     int64_t kept_ms[2 * SERVE_N_TURNS]; /* when a request of each last ended that kept a lane */
     uint64_t latest_account;            /* of a good key; 0: none yet */

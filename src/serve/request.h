@@ -30,6 +30,8 @@ enum request_work {
     REQUEST_INSTANT /* it needs neither the database nor a lane */
 };
 
+#define REQUEST_N_WORKS (REQUEST_INSTANT + 1)
+
 /* Numbers that tell callers apart.  Nothing is checked: anybody can make a key that names an
  * account of others. */
 struct request_caller {

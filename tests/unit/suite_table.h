@@ -68,6 +68,7 @@ SUITE(serve_handover_suite)
 SUITE(serve_lane_suite)
 SUITE(serve_line_networks_suite)
 SUITE(serve_line_suite)
+SUITE(serve_line_turns_suite)
 SUITE(serve_loop_suite)
 SUITE(serve_record_suite)
 

@@ -176,36 +176,6 @@ START_TEST(each_request_has_its_own_account)
 }
 END_TEST
 
-/* The scans of one key leave turns to the other keys of its account. */
-START_TEST(keys_of_an_account_take_turns)
-{
-    struct worker worker;
-    struct serve *serve;
-
-    worker_open(&worker, 100);
-    serve = worker.serve;
-    serve->handover[0] = -1;
-    worker.task = worker_wait;
-    worker_deadline_ms = clock_steady_ms() + 3600 * 1000;
-    client_scan(0, "/w", "v1");
-    worker_accept(&worker, 1);
-    serve_lanes_start(serve);
-    worker.task = worker_stay;
-    client_scan(1, "/of/1", "v1");
-    client_scan(2, "/stuck", "v2");
-    client_scan(3, "/of/3", "v3");
-    worker_accept(&worker, 3);
-    serve_lanes_start(serve);
-    ck_assert_uint_eq(serve->n_line, 3);
-    serve_lanes_sweep(serve, worker_deadline_ms);
-    client_expect(0, "/w");
-    serve_lanes_start(serve);
-    ck_assert_int_eq(worker.n_stuck, 1);
-    ck_assert(!client_is_answered(1) && !client_is_answered(3));
-    worker_close(&worker);
-}
-END_TEST
-
 /* Anybody can make a key that names an account: it takes no place of the account's other keys. */
 START_TEST(places_to_wait_are_of_a_key)
 {
@@ -553,7 +523,6 @@ Suite *serve_line_suite(void)
     tcase_add_test(tcase, probes_go_first);
     tcase_add_test(tcase, busy_workers_accept_less);
     tcase_add_test(tcase, each_request_has_its_own_account);
-    tcase_add_test(tcase, keys_of_an_account_take_turns);
     tcase_add_test(tcase, places_to_wait_are_of_a_key);
     tcase_add_test(tcase, forged_keys_count_for_their_address);
     tcase_add_test(tcase, good_keys_keep_their_places);
