@@ -201,8 +201,9 @@ int64_t serve_lanes_chore_due_ms(const struct serve *serve)
 
 void serve_lanes_start_chore(struct serve *serve, int64_t now_ms)
 {
-    if (serve->n_line == 0 && serve_line_has_spare_lane(serve) &&
-        now_ms >= serve_lanes_chore_due_ms(serve))
+    /* What waits for its account's turn needs no lane. */
+    if (serve_line_has_spare_lane(serve) && now_ms >= serve_lanes_chore_due_ms(serve) &&
+        !serve_line_next(serve))
         resume(serve->free_lanes[--serve->n_free], true);
 }
 

@@ -131,6 +131,24 @@ START_TEST(a_chore_waits_for_a_lane)
 }
 END_TEST
 
+/* A scan may wait for the turn of its account for seconds, and another one behind it. */
+START_TEST(a_chore_waits_for_no_turn)
+{
+    struct worker worker;
+
+    open_with_chore(&worker, 100, 0);
+    worker.serve->handover[0] = -1;
+    client_scan(0, "/stuck", "v1");
+    client_scan(1, "/waits", "v1");
+    worker_accept(&worker, 2);
+    serve_lanes_start(worker.serve);
+    ck_assert_uint_eq(worker.serve->n_line, 1);
+    serve_lanes_start_chore(worker.serve, 1);
+    ck_assert_int_eq(n_chores, 1);
+    worker_close(&worker);
+}
+END_TEST
+
 /* A worker that stops begins none. */
 START_TEST(no_chore_at_the_end)
 {
@@ -516,6 +534,7 @@ Suite *serve_loop_suite(void)
     tcase_add_test(tcase, a_chore_is_done_in_time);
     tcase_add_test(tcase, a_chore_keeps_no_request_waiting);
     tcase_add_test(tcase, a_chore_waits_for_a_lane);
+    tcase_add_test(tcase, a_chore_waits_for_no_turn);
     tcase_add_test(tcase, no_chore_at_the_end);
     tcase_add_test(tcase, sigterm_lets_requests_finish);
     tcase_add_test(tcase, a_silent_client_cannot_delay_the_end);
