@@ -237,28 +237,39 @@ static bool keeps_lane(const struct serve_connection *connection)
     return clock_left_ms(connection->since_ms + KEEPS_LANE_MS) == 0;
 }
 
-/* Returns whether the account's requests keep lanes now, or did lately, and have their half. */
-static bool has_its_lanes(const struct serve *serve, uint64_t account)
+/* Returns whether the account's requests keep lanes now, or did lately. */
+static bool keeps_lanes(const struct serve *serve, uint64_t account)
 {
     bool keeps = was_lately(serve->kept_ms[turn_place(account)]);
+
+    for (size_t i = 0; i < serve->n_lanes && !keeps; i++) {
+        const struct serve_connection *connection = serve->lanes[i].connection;
+
+        keeps = connection && connection->account == account && keeps_lane(connection);
+    }
+    return keeps;
+}
+
+/* Returns whether the account's long work has its half of the lanes.  Short work of one key keeps
+ * no long work of another waiting. */
+static bool has_its_lanes(const struct serve *serve, uint64_t account)
+{
     size_t n = 0;
 
     for (size_t i = 0; i < serve->n_lanes; i++) {
-        const struct serve_connection *connection = serve->lanes[i].connection;
+        const struct serve_lane *lane = &serve->lanes[i];
 
-        if (!connection || connection->account != account)
-            continue;
-        n++;
-        keeps = keeps || keeps_lane(connection);
+        n += lane->connection && lane->connection->account == account && !does_short_work(lane);
     }
-    return keeps && n >= serve->n_lanes / 2;
+    return n >= serve->n_lanes / 2;
 }
 
 /* Returns whether long work waits until less of its account keeps lanes. */
 static bool waits_for_own(const struct serve *serve, struct serve_connection *connection)
 {
-    return was_lately(serve->mixed_ms) && has_its_lanes(serve, account_of(connection)) &&
-           serve_line_work_of(connection) < REQUEST_SHORT;
+    return was_lately(serve->mixed_ms) && keeps_lanes(serve, account_of(connection)) &&
+           serve_line_work_of(connection) < REQUEST_SHORT &&
+           has_its_lanes(serve, account_of(connection));
 }
 
 static bool may_start(const struct serve *serve, struct serve_connection *connection,

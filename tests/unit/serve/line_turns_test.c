@@ -120,6 +120,23 @@ START_TEST(keys_keep_their_turns_from_forged_ones)
 }
 END_TEST
 
+/* An account that keeps lanes has half of them for its long work, whatever short work it does. */
+START_TEST(short_work_takes_no_lane_of_long_work)
+{
+    struct worker worker;
+    struct serve *serve = open_worker(&worker);
+
+    ask(&worker, 0, "/of/a", "a1");
+    ask(&worker, 1, "/short/stuck", "v1");
+    ask(&worker, 2, "/short/stuck", "v1");
+    serve->kept_ms['v'] = clock_steady_ms();
+    ask(&worker, 3, "/long/stuck", "v2");
+    ck_assert_uint_eq(serve->n_line, 0);
+    ck_assert_int_eq(worker.n_stuck, 3);
+    worker_close(&worker);
+}
+END_TEST
+
 /* The scans of one key leave turns to the other keys of its account. */
 START_TEST(keys_of_an_account_take_turns)
 {
@@ -151,6 +168,7 @@ Suite *serve_line_turns_suite(void)
     tcase_add_test(tcase, accounts_keep_the_turns_of_their_scans);
     tcase_add_test(tcase, accounts_keep_the_turns_of_long_work);
     tcase_add_test(tcase, keys_keep_their_turns_from_forged_ones);
+    tcase_add_test(tcase, short_work_takes_no_lane_of_long_work);
     suite_add_tcase(suite, tcase);
     return suite;
 }
