@@ -470,6 +470,16 @@ static void refuse_surplus_scans(struct serve *serve)
         serve_connection_answer_at_once(surplus);
 }
 
+/* Returns whether a request waits for long.  Scans wait for their turns though the line moves. */
+static bool is_slow(const struct serve *serve)
+{
+    size_t at = 0;
+
+    while (at < serve->n_line && is_scan(serve->line[at]))
+        at++;
+    return at < serve->n_line && clock_left_ms(serve->line[at]->since_ms + SLOW_LINE_MS) == 0;
+}
+
 void serve_line_refuse_surplus(struct serve *serve)
 {
     struct serve_connection *surplus;
@@ -477,8 +487,7 @@ void serve_line_refuse_surplus(struct serve *serve)
     if (serve->n_line <= MOST_WAITING_SCANS_OF_KEY)
         return;
     refuse_surplus_scans(serve);
-    if (serve_connection_has_place(serve) || serve->n_line == 0 ||
-        clock_left_ms(serve->line[0]->since_ms + SLOW_LINE_MS) > 0)
+    if (serve_connection_has_place(serve) || !is_slow(serve))
         return;
     surplus = find_surplus(serve, false, MOST_WAITING_OF_ADDRESS);
     if (surplus)

@@ -417,6 +417,26 @@ START_TEST(full_places_are_passed_on)
 }
 END_TEST
 
+/* A scan waits for its turn though the line moves. */
+START_TEST(a_scan_makes_no_line_slow)
+{
+    struct worker worker;
+    struct serve *serve = take_all_places(&worker);
+    size_t n_line = serve->n_line;
+
+    serve->line[0]->work = REQUEST_SCAN;
+    serve->line[0]->is_sorted = true;
+    age_all(serve, 249);
+    serve->line[0]->since_ms -= 1000;
+    serve_lanes_start(serve);
+    ck_assert_uint_eq(serve->n_line, n_line);
+    age_all(serve, 250);
+    serve_lanes_start(serve);
+    ck_assert_uint_eq(serve->n_line, n_line - 1);
+    worker_close(&worker);
+}
+END_TEST
+
 /* If no address has many, nobody is refused. */
 START_TEST(full_places_of_many_wait)
 {
@@ -529,6 +549,7 @@ Suite *serve_line_suite(void)
     tcase_add_test(tcase, places_to_wait_are_of_an_address);
     tcase_add_test(tcase, places_of_an_address_are_shared_by_its_keys);
     tcase_add_test(tcase, full_places_are_passed_on);
+    tcase_add_test(tcase, a_scan_makes_no_line_slow);
     tcase_add_test(tcase, full_places_of_many_wait);
     tcase_add_test(tcase, who_keeps_lanes_leaves_some);
     tcase_add_test(tcase, who_has_left_gets_no_lane);
