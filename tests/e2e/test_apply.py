@@ -711,6 +711,22 @@ class Changes(ApplyCase):
         said = self.apply({"version": 1, "accounts": [{"mutual_tls_modules": []}]}, status=1)
         self.assertIn("id is missing, and there is not just one account", said)
 
+    def test_file_for_one_account(self):
+        other = self.stack.account("other")
+        both = {"version": 1, "accounts": [
+            {"id": account.id, "mutual_tls_modules": [{"id": "t9"}]} for account in (self.account, other)]}
+        said = self.apply(both, "--account", self.account.id, status=1)
+        self.assertIn("accounts[1]: The account is %s, and --account permits only %s."
+                      % (other.id, self.account.id), said)
+        del both["accounts"][1]
+        self.assertIn("--account permits only", self.apply(both, "--account", other.id, status=1))
+        for account in (self.account, other):
+            self.assert_error(self.stack.client(account.admin.key).get("/edges/tls/t9/mutual_tls"), 9004)
+        self.assertEqual(len(self.apply(both, "--account", self.account.id)), 1)
+        del both["accounts"][0]["id"]
+        self.assertEqual(len(self.apply(both, "--account", other.id)), 1)
+        self.assert_ok(self.stack.client(other.admin.key).get("/edges/tls/t9/mutual_tls"))
+
 
 class Pruning(ApplyCase):
     def test_within_the_file(self):

@@ -244,11 +244,31 @@ static void tell_account_values(struct document *document, const struct document
     }
 }
 
+/* Keeps a file to the account that the operator named. */
+static void keep_to_account(struct document *document, struct document_item *item)
+{
+    const struct text only = text_of(document->ctl->options.account);
+    struct text *id = &item->entry.of.account_entry.id;
+    struct error err;
+
+    if (!only.s || text_eq(*id, only))
+        return;
+    if (!id->s) {
+        *id = only;
+        return;
+    }
+    error_say(&err, ERR_WRONG_VALUE, "The account is %s, and --account permits only %s.", id->s,
+              only.s);
+    document_tell(document, &item->entry, &err);
+}
+
 static bool take_entry(void *context, const struct document_entry *entry, struct error *err)
 {
     struct document *document = context;
     struct document_item *item = make_item(document, entry);
 
+    if (item && entry->kind == DOCUMENT_ACCOUNT)
+        keep_to_account(document, item);
     if (!item || (entry->kind == DOCUMENT_ACCOUNT ? !add_account(document, item)
                                                   : !add_item(document, item)))
         return error_set(err, ERR_OUT_OF_MEMORY);
