@@ -34,33 +34,33 @@
 
 #define MEMBER_READ(type, name, kind, use, ...)                                                    \
     MEMBER_READ_##use(type, name, kind, use, __VA_ARGS__)
-#define MEMBER_READ_KEY MEMBER_ROW
-#define MEMBER_READ_PATH MEMBER_NOT
-#define MEMBER_READ_CHANGE MEMBER_ROW
-#define MEMBER_READ_CREATE MEMBER_ROW
-#define MEMBER_READ_OWNER MEMBER_ROW
-#define MEMBER_READ_MADE MEMBER_ROW
-#define MEMBER_READ_SERVER MEMBER_ROW
+#define MEMBER_READ_KEY(...) MEMBER_ROW(__VA_ARGS__)
+#define MEMBER_READ_PATH(...)
+#define MEMBER_READ_CHANGE(...) MEMBER_ROW(__VA_ARGS__)
+#define MEMBER_READ_CREATE(...) MEMBER_ROW(__VA_ARGS__)
+#define MEMBER_READ_OWNER(...) MEMBER_ROW(__VA_ARGS__)
+#define MEMBER_READ_MADE(...) MEMBER_ROW(__VA_ARGS__)
+#define MEMBER_READ_SERVER(...) MEMBER_ROW(__VA_ARGS__)
 
 #define MEMBER_IN_POST(type, name, kind, use, ...)                                                 \
     MEMBER_IN_POST_##use(type, name, kind, use, __VA_ARGS__)
-#define MEMBER_IN_POST_KEY MEMBER_NOT
-#define MEMBER_IN_POST_PATH MEMBER_NOT
-#define MEMBER_IN_POST_CHANGE MEMBER_ROW
-#define MEMBER_IN_POST_CREATE MEMBER_ROW
-#define MEMBER_IN_POST_OWNER MEMBER_ROW
-#define MEMBER_IN_POST_MADE MEMBER_NOT
-#define MEMBER_IN_POST_SERVER MEMBER_NOT
+#define MEMBER_IN_POST_KEY(...)
+#define MEMBER_IN_POST_PATH(...)
+#define MEMBER_IN_POST_CHANGE(...) MEMBER_ROW(__VA_ARGS__)
+#define MEMBER_IN_POST_CREATE(...) MEMBER_ROW(__VA_ARGS__)
+#define MEMBER_IN_POST_OWNER(...) MEMBER_ROW(__VA_ARGS__)
+#define MEMBER_IN_POST_MADE(...)
+#define MEMBER_IN_POST_SERVER(...)
 
 #define MEMBER_IN_PATCH(type, name, kind, use, ...)                                                \
     MEMBER_IN_PATCH_##use(type, name, kind, use, __VA_ARGS__)
-#define MEMBER_IN_PATCH_KEY MEMBER_ROW
-#define MEMBER_IN_PATCH_PATH MEMBER_NOT
-#define MEMBER_IN_PATCH_CHANGE MEMBER_ROW
-#define MEMBER_IN_PATCH_CREATE MEMBER_REFUSED
-#define MEMBER_IN_PATCH_OWNER MEMBER_REFUSED
-#define MEMBER_IN_PATCH_MADE MEMBER_NOT
-#define MEMBER_IN_PATCH_SERVER MEMBER_NOT
+#define MEMBER_IN_PATCH_KEY(...) MEMBER_ROW(__VA_ARGS__)
+#define MEMBER_IN_PATCH_PATH(...)
+#define MEMBER_IN_PATCH_CHANGE(...) MEMBER_ROW(__VA_ARGS__)
+#define MEMBER_IN_PATCH_CREATE(...) MEMBER_REFUSED(__VA_ARGS__)
+#define MEMBER_IN_PATCH_OWNER(...) MEMBER_REFUSED(__VA_ARGS__)
+#define MEMBER_IN_PATCH_MADE(...)
+#define MEMBER_IN_PATCH_SERVER(...)
 
 /* clang-format on */
 

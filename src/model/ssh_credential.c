@@ -50,7 +50,7 @@ bool ssh_credential_read_key(struct text public_key, struct public_key *key, str
 bool ssh_credential_parse_key(struct ssh_credential *credential, struct arena *arena,
                               struct error *err)
 {
-    struct public_key key;
+    struct public_key key = {.fingerprint = ""};
     char *fingerprint;
 
     if (!ssh_credential_read_key(credential->public_key, &key, err))

@@ -145,15 +145,15 @@ static const struct pg_statement list_statement = {
 };
 
 /* PostgreSQL wants to see every parameter. */
-#define FILTERED                                                                                   \
+#define SEES_PARAMS                                                                                   \
     " AND $6::text[] IS NOT NULL AND $7::text[] IS NOT NULL AND $8::bigint[] IS NOT NULL"
 
 static const struct filter_statement filtered_list_statement = {
     .name = "oauth_module_filtered_list",
     .types = CALLER_TYPES OAUTH_MODULE_TYPES PG_TEXT PG_TEXT,
     .fast = "edge_id == \"...\"",
-    .head = LIST_HEAD FILTERED,
-    .distributed_head = DISTRIBUTED_LIST_HEAD FILTERED,
+    .head = LIST_HEAD SEES_PARAMS,
+    .distributed_head = DISTRIBUTED_LIST_HEAD SEES_PARAMS,
     .end = LIST_END,
 };
 
