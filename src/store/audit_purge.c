@@ -5,9 +5,10 @@
 /* clang-format off */
 
 /* $1 the last event of the step before, $2 days to keep.
+ * An event may have 128 KiB, and a step its 10 minutes: 2,000 events fit into that on a slow disk.
  * Numbers ascend with time, so the old events have the lowest.  Each step starts after the last
  * event of the step before and does not scan removed rows again. */
-static const struct pg_statement purge_statement = {
+const struct pg_statement audit_purge_statement = {
     .name = "audit_event_purge",
     .types = PG_BIGINT PG_BIGINT PG_BIGINT,
     .writes = true,
@@ -18,7 +19,7 @@ static const struct pg_statement purge_statement = {
               " FROM adit.audit_event AS e"
               " WHERE e.id > $1::bigint"
               " ORDER BY e.id"
-              " LIMIT 5000) AS s"
+              " LIMIT 2000) AS s"
         "), gone AS ("
             "DELETE FROM adit.audit_event AS e"
             " WHERE e.id > $1::bigint"
@@ -54,10 +55,8 @@ static bool purge_by_age(struct pg *pg, int64_t days, const struct work *work, i
     struct pg_params params = {.n = 0};
     struct pg_result *result;
 
-    pg_set_timeout(pg, WORK_TIMEOUT_MS);
     pg_add_int(&params, days);
-    if (!pg_begin(pg, BEGIN_SQL, err) ||
-        !work_run_and_commit(pg, &purge_statement, &params, &result, err))
+    if (!work_run(pg, BEGIN_SQL, &audit_purge_statement, &params, &result, err))
         return false;
     *n = pg_int(result, 0, COLUMN_GONE);
     pg_result_free(result);
@@ -80,7 +79,7 @@ bool audit_purge(struct pg *pg, int64_t days, const struct work *work, int64_t *
 
         pg_add_int(&params, last);
         pg_add_int(&params, days);
-        if (!pg_run(pg, &purge_statement, &params, &result, err))
+        if (!work_run(pg, WORK_BEGIN, &audit_purge_statement, &params, &result, err))
             return false;
         last = pg_int(result, 0, COLUMN_LAST);
         *n += pg_int(result, 0, COLUMN_GONE);

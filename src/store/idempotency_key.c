@@ -7,7 +7,7 @@
 /* $1 first page, $2 page after the last.
  * A step scans a range of pages.  That visits each page once and needs no index, for which every
  * request would pay. */
-static const struct pg_statement purge_statement = {
+const struct pg_statement idempotency_key_purge_statement = {
     .name = "idempotency_key_purge",
     .types = PG_BIGINT PG_BIGINT,
     .writes = true,
@@ -35,9 +35,7 @@ static bool purge_all(struct pg *pg, const struct work *work, int64_t *n, struct
     struct pg_params params = {.n = 0};
     struct pg_result *result;
 
-    pg_set_timeout(pg, WORK_TIMEOUT_MS);
-    if (!pg_begin(pg, WORK_BEGIN, err) ||
-        !work_run_and_commit(pg, &purge_statement, &params, &result, err))
+    if (!work_run(pg, WORK_BEGIN, &idempotency_key_purge_statement, &params, &result, err))
         return false;
     *n = pg_rows(result);
     pg_result_free(result);
@@ -63,7 +61,7 @@ bool idempotency_key_purge(struct pg *pg, const struct work *work, int64_t *n, s
         pg_add_int(&params, page);
         page += STEP_PAGES;
         pg_add_int(&params, page);
-        if (!pg_run(pg, &purge_statement, &params, &result, err))
+        if (!work_run(pg, WORK_BEGIN, &idempotency_key_purge_statement, &params, &result, err))
             return false;
         *n += pg_int(result, 0, 0);
         n_pages = pg_int(result, 0, 1);

@@ -14,4 +14,7 @@
 MUST_CHECK bool idempotency_key_purge(struct pg *pg, const struct work *work, int64_t *n,
                                       struct error *err);
 
+/* A step.  Steps run in transactions, where nothing is prepared: for the test of all statements. */
+extern const struct pg_statement idempotency_key_purge_statement;
+
 #endif

@@ -16,3 +16,10 @@ bool work_run_and_commit(struct pg *pg, const struct pg_statement *statement,
     *result = NULL;
     return false;
 }
+
+bool work_run(struct pg *pg, const char *begin, const struct pg_statement *statement,
+              const struct pg_params *params, struct pg_result **result, struct error *err)
+{
+    pg_set_timeout(pg, WORK_TIMEOUT_MS);
+    return pg_begin(pg, begin, err) && work_run_and_commit(pg, statement, params, result, err);
+}

@@ -184,8 +184,18 @@ static void list_own(void)
     ssh_credential_list_free(&list);
 }
 
+static void prepare(const struct pg_statement *statement, const struct pg_params *params)
+{
+    struct pg_result *result;
+
+    ck_assert_msg(pg_run(tried.owner, statement, params, &result, &tried.err), "%s",
+                  tried.err.cause);
+    pg_result_free(result);
+}
+
 static void rekey_and_purge(void)
 {
+    struct pg_params numbers = {.n = 0};
     struct keyring *old = tried_keyring("old " KEY_0 "\n");
     struct keyring *both = tried_keyring("new " KEY_1 "\nold " KEY_0 "\n");
     struct oauth_secret_rekeying done;
@@ -214,6 +224,10 @@ static void rekey_and_purge(void)
     ck_assert_int_eq(n, 0);
     ck_assert(audit_purge(tried.owner, 1, NULL, &n, &tried.err));
     ck_assert_int_eq(n, 0);
+    pg_add_int(&numbers, 0);
+    pg_add_int(&numbers, 1);
+    prepare(&idempotency_key_purge_statement, &numbers);
+    prepare(&audit_purge_statement, &numbers);
     keyring_free(old);
     keyring_free(both);
 }
