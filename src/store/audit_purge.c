@@ -6,8 +6,9 @@
 
 /* $1 the last event of the step before, $2 days to keep.
  * An event may have 128 KiB, and a step its 10 minutes: 2,000 events fit into that on a slow disk.
- * Numbers ascend with time, so the old events have the lowest.  Each step starts after the last
- * event of the step before and does not scan removed rows again. */
+ * Numbers ascend with time, but not where a clock was wrong: the steps go to the end of the table.  Each
+ * starts after the last event of the step before and does not scan removed rows again.  In the order of
+ * numbers, so that a run that fails leaves no gap among the events. */
 const struct pg_statement audit_purge_statement = {
     .name = "audit_event_purge",
     .types = PG_BIGINT PG_BIGINT PG_BIGINT,
@@ -68,7 +69,7 @@ bool audit_purge(struct pg *pg, int64_t days, const struct work *work, int64_t *
                  struct error *err)
 {
     int64_t last = 0;
-    bool all_old;
+    int64_t n_seen;
 
     *n = 0;
     if (pg_is_distributed(pg))
@@ -83,10 +84,9 @@ bool audit_purge(struct pg *pg, int64_t days, const struct work *work, int64_t *
             return false;
         last = pg_int(result, 0, COLUMN_LAST);
         *n += pg_int(result, 0, COLUMN_GONE);
-        all_old = pg_int(result, 0, COLUMN_GONE) > 0 &&
-                  pg_int(result, 0, COLUMN_GONE) == pg_int(result, 0, COLUMN_SEEN);
+        n_seen = pg_int(result, 0, COLUMN_SEEN);
         pg_result_free(result);
         work_show(work, *n);
-    } while (all_old);
+    } while (n_seen > 0);
     return true;
 }
