@@ -345,3 +345,17 @@ bool pg_own_open(struct pg_own *own, bool looks_ahead, int64_t deadline_ms, stru
         pg_own_leave_server(own);
     return own->session.state == PG_SESSION_OWN || connect_now(own, deadline_ms, err);
 }
+
+enum pg_outcome pg_own_run_sql(struct pg_own *own, const char *sql,
+                               const struct pg_statement *statement, int64_t deadline_ms,
+                               struct error *err)
+{
+    PGresult *last;
+    enum pg_outcome outcome;
+
+    if (!PQsendQuery(own->session.conn, sql))
+        return pg_own_not_sent(own, err);
+    outcome = pg_own_collect(own, statement, deadline_ms, &last, err);
+    PQclear(last);
+    return outcome;
+}

@@ -76,6 +76,11 @@ enum pg_outcome pg_own_not_sent(struct pg_own *own, struct error *err);
 MUST_CHECK enum pg_outcome pg_own_collect(struct pg_own *own, const struct pg_statement *statement,
                                           int64_t deadline_ms, PGresult **last, struct error *err);
 
+/* Runs a text; statement: what takes effect with it, or NULL.  Returns as pg_own_collect() does. */
+enum pg_outcome pg_own_run_sql(struct pg_own *own, const char *sql,
+                               const struct pg_statement *statement, int64_t deadline_ms,
+                               struct error *err);
+
 /* Corrects the estimate of the database's clock: it showed database_us (since 1970) at some moment
  * between sent_us and now. */
 void pg_own_note_time(struct pg_own *own, int64_t database_us);

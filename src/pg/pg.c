@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "pg/fence.h"
+#include "pg/operator.h"
 #include "pg/own.h"
 #include "pg/pipeline.h"
 #include "pg/shed.h"
@@ -222,82 +223,29 @@ static enum pg_outcome run_once(struct pg_own *own, const struct pg_statement *s
     return collect_rows(own, statement, deadline_ms, rows, err);
 }
 
-/* Runs a text; statement: what takes effect with it, or NULL. */
-static enum pg_outcome run_sql(struct pg_own *own, const char *sql,
-                               const struct pg_statement *statement, int64_t deadline_ms,
-                               struct error *err)
-{
-    PGresult *last;
-    enum pg_outcome outcome;
-
-    if (!PQsendQuery(own->session.conn, sql))
-        return pg_own_not_sent(own, err);
-    outcome = pg_own_collect(own, statement, deadline_ms, &last, err);
-    PQclear(last);
-    return outcome;
-}
-
-/* The triggers run on the nodes, which learn of a setting only by SET LOCAL.  A transaction that
- * has notified cannot be committed on several nodes. */
-static enum pg_outcome name_operator_everywhere(struct pg *pg, int64_t deadline_ms,
-                                                struct error *err)
-{
-    char *name =
-        PQescapeLiteral(pg->own.session.conn, pg->operator_name, strlen(pg->operator_name));
-    enum pg_outcome outcome = PG_NO_EFFECT;
-    char sql[512];
-
-    if (!name)
-        error_set(err, ERR_OUT_OF_MEMORY);
-    else if (snprintf(sql, sizeof sql,
-                      "SET LOCAL citus.propagate_set_commands = 'local';"
-                      " SET LOCAL adit.notify = off;"
-                      " SET LOCAL adit.caller = ''; SET LOCAL adit.operator = %s",
-                      name) >= (int)sizeof sql)
-        error_cause(err, ERR_INTERNAL, "database: the operator's name is too long");
-    else
-        outcome = run_sql(&pg->own, sql, NULL, deadline_ms, err);
-    PQfreemem(name);
-    return outcome;
-}
-
-static enum pg_outcome name_operator(struct pg *pg, int64_t deadline_ms, struct error *err)
-{
-    /* Somebody may have set a caller for all sessions of a role or a pooler. */
-    static const char sql[] = "SELECT pg_catalog.set_config('adit.operator', $1::text, true),"
-                              " pg_catalog.set_config('adit.caller', '', true)";
-    PGresult *last;
-    enum pg_outcome outcome;
-
-    if (pg->own.is_distributed)
-        return name_operator_everywhere(pg, deadline_ms, err);
-    if (!PQsendQueryParams(pg->own.session.conn, sql, 1, NULL, &pg->operator_name, NULL, NULL, 1))
-        return pg_own_not_sent(&pg->own, err);
-    outcome = pg_own_collect(&pg->own, NULL, deadline_ms, &last, err);
-    PQclear(last);
-    return outcome;
-}
-
-/* Runs a write in a transaction of its own, which names the operator.  A setting of the session
- * would not do: a pooler may run the write on another session, and lend this one to others. */
-static enum pg_outcome run_named(struct pg *pg, const struct pg_statement *statement,
-                                 const struct pg_params *params, int64_t deadline_ms,
-                                 PGresult **rows, struct error *err)
+/* Runs an operator's statement in a transaction of its own, which sets the search path and, for a
+ * write, names the operator.  Settings of the session would not do: a pooler may run the statement
+ * on another session, and lend this one to others. */
+static enum pg_outcome run_for_operator(struct pg *pg, const struct pg_statement *statement,
+                                        const struct pg_params *params, int64_t deadline_ms,
+                                        PGresult **rows, struct error *err)
 {
     struct pg_own *own = &pg->own;
     struct error ignored;
-    enum pg_outcome outcome = run_sql(own, "BEGIN", NULL, deadline_ms, err);
+    enum pg_outcome outcome = pg_own_run_sql(
+        own, statement->writes ? "BEGIN" : "BEGIN; " PG_OPERATOR_PATH, NULL, deadline_ms, err);
 
-    if (outcome == PG_DONE)
-        outcome = name_operator(pg, deadline_ms, err);
+    if (outcome == PG_DONE && statement->writes)
+        outcome = pg_operator_enter(own, pg->operator_name, deadline_ms, err);
     if (outcome == PG_LOST)
         outcome = PG_NO_EFFECT;
     if (outcome == PG_DONE)
         outcome = run_once(own, statement, params, deadline_ms, rows, err);
     if (outcome == PG_DONE)
-        return run_sql(own, "COMMIT", statement, deadline_ms, err);
+        return pg_own_run_sql(own, "COMMIT", statement, deadline_ms, err);
     if (own->session.conn)
-        (void)run_sql(own, "ROLLBACK", NULL, clock_steady_ms() + ROLLBACK_TIMEOUT_MS, &ignored);
+        (void)pg_own_run_sql(own, "ROLLBACK", NULL, clock_steady_ms() + ROLLBACK_TIMEOUT_MS,
+                             &ignored);
     return outcome;
 }
 
@@ -307,8 +255,8 @@ static enum pg_outcome run_attempt(struct pg *pg, const struct pg_statement *sta
 {
     struct pg_own *own = &pg->own;
     bool is_alone = PQtransactionStatus(own->session.conn) == PQTRANS_IDLE;
-    enum pg_outcome outcome = statement->writes && pg->operator_name && is_alone
-                                  ? run_named(pg, statement, params, deadline_ms, rows, err)
+    enum pg_outcome outcome = pg->operator_name && is_alone
+                                  ? run_for_operator(pg, statement, params, deadline_ms, rows, err)
                                   : run_once(own, statement, params, deadline_ms, rows, err);
 
     if (outcome == PG_DONE && statement->writes && own->is_unreplicated) {
@@ -557,10 +505,10 @@ bool pg_script(struct pg *pg, const char *sql, int timeout_ms, struct error *err
     if (pg->transaction ? !has_transaction(pg, err)
                         : !pg_own_open(&pg->own, true, deadline_ms, err))
         return false;
-    outcome = run_sql(&pg->own, sql, NULL, deadline_ms, err);
+    outcome = pg_own_run_sql(&pg->own, sql, NULL, deadline_ms, err);
     if (outcome == PG_DONE && pg->operator_name && !pg->transaction &&
         PQtransactionStatus(pg->own.session.conn) == PQTRANS_INTRANS)
-        outcome = name_operator(pg, deadline_ms, err);
+        outcome = pg_operator_enter(&pg->own, pg->operator_name, deadline_ms, err);
     return outcome == PG_DONE;
 }
 

@@ -89,7 +89,8 @@ void pg_add_ints(struct pg_params *params, const int64_t *numbers, size_t n, boo
 MUST_CHECK struct pg *pg_new(const char *conninfo, const struct wait *wait);
 
 /* Later writes name this operator in the setting adit.operator, and so do transactions that a
- * script begins.  The name, in UTF-8, must outlive the driver. */
+ * script begins.  Reads too run in transactions then, all with PostgreSQL's own names alone in the
+ * search path.  No statement is ad hoc.  The name, in UTF-8, must outlive the driver. */
 void pg_name_operator(struct pg *pg, const char *name);
 
 /* Says that the rows are on several nodes, by account (doc/install/citus.md).  The driver then

@@ -226,10 +226,12 @@ static const char check_indexes_sql[] =
     " USING ERRCODE = '55000';"
     " END IF; END $$;\n";
 
-/* Compares the version again under the lock. */
+/* Compares the version again under the lock.  A pooler may not run this on the session that the
+ * driver has set up. */
 static void write_script(struct buf *script, int version, bool has_nodes)
 {
     buf_printf(script,
+               "SET LOCAL search_path = pg_catalog, pg_temp;\n"
                "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = %d;\n"
                "SELECT pg_advisory_xact_lock(" MIGRATION_LOCK ");\n",
                LOCK_TIMEOUT_MS);

@@ -87,6 +87,7 @@ LEFT_OUT = {
     "test_faults": _ITS_SERVERS,
     "test_migrate": _ITS_SERVERS,
     "test_statements": _ITS_SERVERS,
+    "test_search_path": _ITS_SERVERS,
     "test_distributed": _ITS_SERVERS,
     "test_doctor": _ITS_SERVERS,
     "test_serve": _ITS_SERVERS,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A relay between responders and PostgreSQL that speaks the server's protocol.  It runs SQL on each
 session before the responder gets it, as other clients of a pooler do.  It can also change the
-statements that the responder prepares."""
+statements that the responder prepares, and the texts that it sends without preparing."""
 import contextlib
 import socket
 import struct
@@ -32,10 +32,11 @@ def message(kind, body):
 
 class PgRelay:
     """Relays to a server's Unix socket.  before is SQL that runs first on each session.
-    change(sql) returns the SQL to prepare instead."""
+    change(sql) returns the SQL to prepare instead, change_text(sql) that to run at once."""
 
-    def __init__(self, to, before="", change=None):
+    def __init__(self, to, before="", change=None, change_text=None):
         self._to, self.before, self.change = to, before, change
+        self.change_text = change_text
         self._lock = threading.Lock()
         self._open = set()
         self.n_begun = 0
@@ -103,6 +104,8 @@ class PgRelay:
             if kind == b"P" and self.change:
                 name, sql, rest = body.split(b"\0", 2)
                 body = b"\0".join((name, self.change(sql.decode()).encode(), rest))
+            if kind == b"Q" and self.change_text:
+                body = self.change_text(body[:-1].decode()).encode() + b"\0"
             server.sendall(message(kind, body))
 
     @staticmethod

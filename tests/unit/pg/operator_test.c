@@ -14,14 +14,15 @@ static void start(void)
 
 #define NAMED "1:query:BEGIN 1:parse:- 1:run:- | "
 
-/* The name holds for the write's own transaction: a pooler lends the session to others. */
-START_TEST(writes_name_the_operator)
+/* The name and the search path hold for the statement's own transaction: a pooler lends the session
+ * to others. */
+START_TEST(statements_are_the_operators)
 {
     driver_warm_up();
     ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
     backend_sent(NAMED "1:run:put | 1:query:COMMIT");
     ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
-    backend_sent("1:run:get |");
+    backend_sent("1:query:BEGIN; 1:run:get | 1:query:COMMIT");
 }
 END_TEST
 
@@ -110,7 +111,7 @@ Suite *pg_operator_suite(void)
     TCase *tcase = tcase_create("operator");
 
     tcase_add_checked_fixture(tcase, start, driver_stop);
-    tcase_add_test(tcase, writes_name_the_operator);
+    tcase_add_test(tcase, statements_are_the_operators);
     tcase_add_test(tcase, nodes_learn_the_operator);
     tcase_add_test(tcase, named_write_that_is_refused);
     tcase_add_test(tcase, operator_that_is_not_named);
