@@ -10,6 +10,8 @@
 
 \set ON_ERROR_STOP on
 \pset tuples_only on
+-- Where every role may create functions in the schema public, one may fit better than PostgreSQL's own.
+SET search_path = pg_catalog, pg_temp;
 SET client_min_messages = warning;
 
 DO $$
@@ -19,7 +21,7 @@ BEGIN
     ELSIF (SELECT groupid FROM pg_dist_local_group) <> 0 THEN
         RAISE 'this node is a worker: run this on the coordinator';
     ELSIF NOT EXISTS (SELECT FROM pg_dist_node WHERE shouldhaveshards AND isactive) THEN
-        RAISE 'no node takes shards: run SELECT citus_set_coordinator_host(...) and citus_add_node(...)';
+        RAISE 'no node takes shards: run SELECT pg_catalog.citus_set_coordinator_host(...) and pg_catalog.citus_add_node(...)';
     ELSIF to_regclass('adit.account') IS NULL THEN
         RAISE 'the schema adit is missing: run aditctl migrate';
     END IF;
@@ -368,7 +370,7 @@ COMMIT;
 SELECT nodename, nodeport, result FROM run_command_on_workers($$
 DO $do$
 BEGIN
-    IF to_regclass('adit.audit_pruned') IS NULL THEN
+    IF pg_catalog.to_regclass('adit.audit_pruned') IS NULL THEN
         SET LOCAL citus.enable_ddl_propagation = off;
         CREATE TABLE adit.audit_pruned (
             is_only boolean PRIMARY KEY DEFAULT true,

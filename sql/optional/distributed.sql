@@ -10,6 +10,7 @@
 -- Made from distributed.sql.in and the table of members: "make regen" makes it again.
 -- citus.sql runs this.  The functions also run on a plain PostgreSQL.  Run it again after an upgrade.
 
+SET search_path = pg_catalog, pg_temp;
 SET client_min_messages = warning;
 
 -- Every function of this file names what it looks for, so that rights to columns are enough.

@@ -100,3 +100,49 @@ class Aditctl(SearchPath):
                 done = self.stack.ctl_run(*words, conf=self.conf)
                 self.assertNotIn(CALLED, done.stderr)
                 self.assertEqual(done.returncode, 0, done)
+
+
+class Scripts(SearchPath):
+    def hostile(self, name):
+        """Makes functions for what the script calls.  Returns what psql says of it, as a superuser."""
+        script = os.path.join(stack.ROOT, "sql", *name.split("/"))
+        self.stack.psql(SHADOW % ",".join(calls(read("sql", *name.split("/")))) + ";" + "".join(
+            "CREATE FUNCTION public.format(text, %s) RETURNS text LANGUAGE plpgsql"
+            " AS $$BEGIN RAISE '%s'; END$$;" % (of_type, CALLED)
+            for of_type in ("name", "regprocedure")), user="adit")
+        done = self.stack.psql_run("SET search_path = public, pg_catalog;\n\\i " + script)
+        self.assertNotIn(CALLED, done.stderr)
+        return done
+
+    def test_functions_of_nodes(self):
+        self.assertEqual(self.hostile("optional/distributed.sql").returncode, 0)
+
+    def test_unique_keys(self):
+        self.addCleanup(self.stack.psql, "DROP INDEX adit.ssh_credential_unique_public_key")
+        self.assertEqual(self.hostile("optional/unique_public_keys.sql").returncode, 0)
+
+    def test_citus(self):
+        """Without Citus it ends soon."""
+        self.assertIn("the extension citus is missing", self.hostile("optional/citus.sql").stderr)
+
+    def test_grants(self):
+        self.assertEqual(self.hostile("grants.sql").returncode, 0)
+
+
+class Pages(SearchPath):
+    def test_commands_for_psql(self):
+        """The superuser's path has public behind PostgreSQL's own schema, as is the default, and in
+        front."""
+        found = [sql for name in ("operate/limit.md", "operate/find.md")
+                 for sql in re.findall(r'psql -d adit [^"\n]*(?:\\\n *)?"(SELECT .*?)"\n',
+                                       read("doc", *name.split("/")), re.S)]
+        self.assertEqual(len(found), 3)
+        self.stack.psql(SHADOW % ",".join(calls("\n".join(found))) + ";"
+                        "CREATE FUNCTION public.pg_total_relation_size(text) RETURNS bigint LANGUAGE plpgsql"
+                        " AS $$BEGIN RAISE '" + CALLED + "'; END$$;"
+                        "CREATE FUNCTION public.pg_column_size(jsonb) RETURNS integer LANGUAGE plpgsql"
+                        " AS $$BEGIN RAISE '" + CALLED + "'; END$$", user="adit")
+        for path in '"$user", public', "public, pg_catalog":
+            for sql in found:
+                with self.subTest(sql, path=path):
+                    self.stack.psql("SET search_path = %s; %s" % (path, sql))
