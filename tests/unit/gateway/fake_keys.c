@@ -35,10 +35,15 @@ int64_t __wrap_clock_steady_ms(void)
     return clock_steady_us() / 1000;
 }
 
+void fake_clock_go(int64_t ms)
+{
+    stands_at_us += ms * 1000;
+}
+
 static void take_time(void)
 {
     if (fake_database.takes_a_turn)
-        stands_at_us += JUDGE_TURN_MS * 1000;
+        fake_clock_go(JUDGE_TURN_MS);
 }
 
 static struct fake_key *find_key(const struct gateway_key *asked)

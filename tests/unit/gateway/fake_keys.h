@@ -54,6 +54,9 @@ extern struct fake_database fake_database;
  * what statements take: no test depends on how busy the machine is. */
 void fake_keys_start(struct gateway *gateway);
 
+/* Lets that time pass. */
+void fake_clock_go(int64_t ms);
+
 /* Adds a session of a key.  It has a process if it is to end; at most 8 have one. */
 struct session *fake_keys_add_session(struct gateway *gateway, size_t i, bool ends);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of judging while the record of changes cannot be read. */
 #include <check.h>
-#include <time.h>
 
 #include "gateway/fake_keys.h"
 #include "gateway/fake_store.h"
@@ -138,9 +137,7 @@ static int n_others;
 /* The server accepts connections and says nothing. */
 static bool hang(struct error *err)
 {
-    const struct timespec long_time = {.tv_nsec = JUDGE_LONG_MS * 1000000L};
-
-    nanosleep(&long_time, NULL);
+    fake_clock_go(JUDGE_LONG_MS);
     return error_cause(err, ERR_DATABASE_UNAVAILABLE, "database: cannot connect");
 }
 
