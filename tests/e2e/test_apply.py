@@ -453,7 +453,7 @@ class RoundTrip(ApplyCase):
         """An entry without an id is not about a credential that another owner has put in its place, nor
         about a later one of its owner."""
         bot, member = self.account.bot.id, self.account.member
-        own = self.stack.client(member.issue("--own"))
+        own = self.stack.client(member.issue())
         body = {"public_key": KEYS[0], "description": "build"}
         document = self.document(ssh_credentials=[dict(body, owner_id=bot, acl=["bind:a.example"])])
         others = {self.assert_ok(own.post("/ssh_credentials", body), 201)["id"]}

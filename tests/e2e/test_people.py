@@ -100,7 +100,8 @@ class OwnKeys(PeopleCase):
 
     def test_writes_credentials_of_its_own(self):
         for body in ({}, {"owner_id": self.user.id}):
-            made = self.assert_ok(self.own.post(CREDENTIALS, samples.credential(**body)), 201)
+            made = self.assert_ok(self.own.post(CREDENTIALS, samples.credential(
+                public_key=samples.new_key(), **body)), 201)
             path = CREDENTIALS + "/" + made["id"]
             self.assertEqual(made["owner_id"], self.user.id)
             self.assert_ok(self.own.patch(path, {"description": "x"}))

@@ -264,7 +264,7 @@ class Limits(DecisionCase):
 
     def test_another_owner_who_comes_later(self):
         """Whoever stores somebody else's key, with a little less than that has, is left out."""
-        own = self.stack.client(self.account.own_key)
+        own = self.stack.client(self.account.member.key)
         self.fill(4, "array(SELECT 'bind:a' || i || '.' || j FROM generate_series(1, 1000) AS j)")
         for name in "bcd":
             self.make(*("bind:%s%d" % (name, i) for i in range(1000)), client=own)

@@ -262,7 +262,8 @@ class Matrix(Case):
 
     def try_owner(self, kind, owner_id, caller):
         before = self.rows()
-        answer = self.callers[caller].post(CREDENTIALS, samples.credential(owner_id=owner_id))
+        answer = self.callers[caller].post(CREDENTIALS, samples.credential(
+            public_key=samples.new_key(), owner_id=owner_id))
         number = self.expected_owner(kind, caller)
         self.assertEqual(answer.code, number, answer)
         if number is None:
