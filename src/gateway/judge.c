@@ -376,6 +376,12 @@ enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena, struc
         return JUDGE_AWAY;
     if (!ask_about(gateway, arena, &key, glance, &seen, why))
         return JUDGE_AWAY;
+    *why = judge_account_fault(seen.n_accounts);
+    if (*why)
+        return JUDGE_FAULT;
+    /* Strangers offer any key: each costs one statement. */
+    if (seen.n == 0)
+        return JUDGE_NONE;
     /* Of a key that has much, only a glance is read while that stays the same. */
     if (!known || !text_eq(text_of(known->digest), seen.digest))
         return read_key(gateway, arena, &key, &seen, grant, why);

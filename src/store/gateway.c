@@ -114,9 +114,10 @@ enum look_up_column {
     COLUMN_N_BYTES
 };
 
-#define GLANCE(account)                                                                            \
-    "SELECT k.number, c.n, c.digest, c.owner_id"                                                   \
+#define GLANCE(account, n_accounts, with_accounts)                                                 \
+    "SELECT k.number, c.n, c.digest, c.owner_id, " n_accounts                                      \
     " FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (account_id, fingerprint, number)"  \
+    " CROSS JOIN " with_accounts                                                                   \
     " CROSS JOIN LATERAL ("                                                                        \
         "WITH few AS MATERIALIZED ("                                                               \
             "SELECT c.id, c.revision, c.owner_id, pg_column_size(c.acl) AS size"                   \
@@ -136,17 +137,22 @@ enum look_up_column {
  * several nodes, all ids are the same, and none is ''. */
 static const struct pg_statement glance_statement = {
     .name = "gateway_glance",
-    .types = PG_BIGINT PG_BIGINT PG_TEXT PG_TEXT,
+    .types = PG_BIGINT PG_BIGINT PG_TEXT PG_TEXT PG_BIGINT,
     .sql = SOLE_ACCOUNT " "
-        GLANCE("coalesce(nullif(k.account_id, ''), (SELECT sole.id FROM sole))"),
-    .distributed_sql = GLANCE("($1::text[])[1]"),
+        GLANCE("coalesce(nullif(k.account_id, ''), (SELECT sole.id FROM sole))",
+               N_ACCOUNTS("k.account_id"), "sole"),
+    .distributed_sql =
+        GLANCE("($1::text[])[1]", "named.n",
+               "(SELECT count(*) AS n FROM adit.account AS a"
+               " WHERE a.id = ($1::text[])[1] COLLATE \"C\") AS named"),
 };
 
 enum glance_column {
     COLUMN_NUMBER,
     COLUMN_N_CREDENTIALS,
     COLUMN_GLANCE_DIGEST,
-    COLUMN_GLANCE_OWNER_ID
+    COLUMN_GLANCE_OWNER_ID,
+    COLUMN_GLANCE_N_ACCOUNTS
 };
 
 /* A lock on the record, which "VACUUM FULL" takes, keeps logins waiting: they ask after the poll. */
@@ -281,6 +287,7 @@ static bool read_glances(const struct pg_result *result, size_t n, struct arena 
         return false;
     for (size_t i = 0; i < n; i++) {
         glances[i].n = (size_t)pg_int(result, (int)i, COLUMN_N_CREDENTIALS);
+        glances[i].n_accounts = (int)pg_int(result, (int)i, COLUMN_GLANCE_N_ACCOUNTS);
         if (!pg_copy(result, (int)i, COLUMN_GLANCE_DIGEST, arena, &glances[i].digest) ||
             !pg_copy(result, (int)i, COLUMN_GLANCE_OWNER_ID, arena, &glances[i].owner_id))
             return false;

@@ -33,6 +33,7 @@ struct gateway_glance {
     size_t n;             /* its credentials, counted up to SSH_GRANTS_MAX + 1 */
     struct text digest;   /* of their identifiers and revisions: equal if they are the same */
     struct text owner_id; /* of most bytes of rules, as they are stored; absent: n is 0 */
+    int n_accounts;       /* that the key's account_id names: 0, 1, or 2 for several */
 };
 
 /* Looks at each of the keys without reading a rule.  A key that names no account, or several, has

@@ -101,7 +101,8 @@ static bool glance(struct arena *arena, struct gateway_keys asked, struct gatewa
             ck_assert_ptr_ne(find_key(&asked.items[j]), key);
         out[i] = (struct gateway_glance){.n = key ? key->n : 0,
                                          .digest = text_of(key ? key->digest : ""),
-                                         .owner_id = text_of(owner_id)};
+                                         .owner_id = text_of(owner_id),
+                                         .n_accounts = 1};
     }
     return true;
 }

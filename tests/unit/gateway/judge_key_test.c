@@ -60,12 +60,23 @@ START_TEST(a_heavy_key_is_read_once)
     snprintf(fake_keys[0].digest, sizeof fake_keys[0].digest, "nothing");
     fake_keys[0].n = 0;
     ck_assert_int_eq(offer(0), JUDGE_NONE);
+    ck_assert_int_eq(fake_keys[0].n_look_ups, 2);
     fake_keys[0].n = fake_keys[0].n_rules = 1;
     fake_keys[0].rule = "bind:a:1";
     for (int i = 0; i < 3; i++)
         is_granted(0, options);
     /* It has too little by now to be known. */
-    ck_assert_int_eq(fake_keys[0].n_look_ups, 6);
+    ck_assert_int_eq(fake_keys[0].n_look_ups, 5);
+}
+END_TEST
+
+/* Strangers offer any keys. */
+START_TEST(nobody_has_an_offered_key)
+{
+    fake_keys[0].n = 0;
+    ck_assert_int_eq(offer(0), JUDGE_NONE);
+    ck_assert_int_eq(fake_database.n_glances, 1);
+    ck_assert_int_eq(fake_keys[0].n_look_ups, 0);
 }
 END_TEST
 
@@ -364,6 +375,7 @@ Suite *gateway_judge_key_suite(void)
 
     tcase_add_checked_fixture(tcase, start, stop);
     tcase_add_test(tcase, a_heavy_key_is_read_once);
+    tcase_add_test(tcase, nobody_has_an_offered_key);
     tcase_add_loop_test(tcase, an_offered_key_is_over_the_limits, 0, 2);
     tcase_add_loop_test(tcase, an_owner_is_over_the_limits, 0, 2);
     tcase_add_loop_test(tcase, an_owner_has_too_much_for_sshd, 0, 5);

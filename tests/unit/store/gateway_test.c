@@ -90,6 +90,8 @@ START_TEST(credentials_of_a_key)
     ck_assert_uint_eq(glances[2].n, 2);
     ck_assert(text_eq(found.digest, glances[2].digest));
     ck_assert_uint_eq(glances[3].n, 0);
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_int_eq(glances[i].n_accounts, i < 3);
 }
 END_TEST
 
@@ -366,6 +368,7 @@ START_TEST(account_that_is_not_named)
         ck_assert(look_up(&keys[i], &found));
         ck_assert_int_eq(found.n_accounts, 2);
         ck_assert_uint_eq(found.n, 0);
+        ck_assert_int_eq(glance(&keys[i], 1)->n_accounts, 2);
     }
     ck_assert(read_edges(NULL, &edges));
     ck_assert_int_eq(edges.n_accounts, 2);
@@ -386,6 +389,7 @@ START_TEST(account_that_is_not_named)
     ck_assert(look_up(keys, &found));
     ck_assert_int_eq(found.n_accounts, 0);
     ck_assert_uint_eq(found.n, 0);
+    ck_assert_int_eq(glance(keys, 1)->n_accounts, 0);
     ck_assert(read_edges("", &edges));
     ck_assert_int_eq(edges.n_accounts, 0);
     ck_assert_uint_eq(edges.n, 0);
