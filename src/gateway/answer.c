@@ -230,11 +230,10 @@ static enum textfile_look_up look_up_of(enum judge_verdict verdict, bool is_gran
 /* The last key that was looked up for a monitor counts: sshd looks a key up once more when it
  * checks the signature. */
 static void grant_key(struct gateway *gateway, const struct login *login, struct session *session,
-                      struct buf *answer)
+                      int64_t asked_us, struct buf *answer)
 {
     struct arena arena = {0};
     struct judge_grant grant;
-    const int64_t begun_us = clock_steady_us();
     const char *why;
     const char *crowd = NULL;
     enum judge_verdict verdict =
@@ -262,30 +261,60 @@ static void grant_key(struct gateway *gateway, const struct login *login, struct
     if (!is_granted)
         forget(gateway, session);
     textfile_count_look_up(&gateway->textfile, look_up_of(verdict, is_granted, crowd != NULL),
-                           begun_us);
+                           asked_us);
     arena_free(&arena);
 }
 
-static void tell_key(struct gateway *gateway, const struct asker *asker, struct text rest,
-                     struct buf *answer)
+static struct login read_login(struct text rest)
 {
     struct login login;
-    struct session *session;
-    struct proc monitor;
-    int fd;
 
     login.account_id = ask_next_line(&rest);
     login.user = ask_next_line(&rest);
     login.fingerprint = ask_next_line(&rest);
     login.type = ask_next_line(&rest);
     login.key = ask_next_line(&rest);
+    return login;
+}
+
+static bool is_account(const struct login *login)
+{
+    return login->account_id.len == 0 || ident_assigned(login->account_id, IDENT_ACCOUNT);
+}
+
+bool answer_names_key(struct gateway *gateway, const struct asker *asker, struct text question,
+                      struct gateway_key *key)
+{
+    struct text rest = question;
+    const struct text verb = ask_next_line(&rest);
+    const struct login login = read_login(rest);
+    struct proc monitor;
+    int fd;
+
+    if (!text_eq(verb, text_of("keys")) || !login.key.s || is_certificate_type(login.type) ||
+        !is_account(&login) || !is_fingerprint_of(gateway, &login) ||
+        !find_monitor(asker, &monitor, &fd))
+        return false;
+    close(fd);
+    *key = judge_key_named(gateway, login.account_id, login.fingerprint);
+    return true;
+}
+
+static void tell_key(struct gateway *gateway, const struct asker *asker, struct text rest,
+                     struct buf *answer)
+{
+    const struct login login = read_login(rest);
+    struct session *session;
+    struct proc monitor;
+    int fd;
+
     if (login.type.s && is_certificate_type(login.type)) {
         reply(answer, ASK_NONE, NULL);
         return;
     }
     if (!login.key.s)
         reply(answer, ASK_MISUSE, "expected five lines after 'keys'");
-    else if (login.account_id.len > 0 && !ident_assigned(login.account_id, IDENT_ACCOUNT))
+    else if (!is_account(&login))
         refuse_early(gateway, &login, answer, ASK_MISUSE, "--account is not the id of an account");
     else if (!is_fingerprint_of(gateway, &login))
         refuse_early(gateway, &login, answer, ASK_MISUSE, "FINGERPRINT is not the SHA-256 of KEY");
@@ -299,7 +328,7 @@ static void tell_key(struct gateway *gateway, const struct asker *asker, struct 
     else if (session->is_ending)
         reply(answer, ASK_NONE, NULL);
     else
-        grant_key(gateway, &login, session, answer);
+        grant_key(gateway, &login, session, asker->asked_us, answer);
 }
 
 /* ---- the questions of an administrator ---- */

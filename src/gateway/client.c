@@ -109,23 +109,61 @@ static bool write_answer(struct client *client, int epoll)
 void clients_go_on(struct clients *clients, struct gateway *gateway, int fd)
 {
     struct client *client = clients->items;
-    bool is_complete = false;
     bool stays;
 
     while (client < clients->items + clients->n && client->fd != fd)
         client++;
     if (client == clients->items + clients->n)
         return;
-    stays = client->is_answered || read_question(client, &is_complete);
-    if (stays && is_complete) {
-        answer_question(gateway, &client->asker, buf_text(&client->question), &client->answer);
-        client->is_answered = !client->answer.failed;
-        stays = client->is_answered;
-    }
-    if (stays && client->is_answered)
-        stays = write_answer(client, gateway->epoll);
+    stays = client->is_answered ? write_answer(client, gateway->epoll)
+                                : read_question(client, &client->is_asked);
     if (!stays)
         close_client(clients, client);
+    else if (client->is_asked && client->asker.asked_us == 0)
+        client->asker.asked_us = clock_steady_us();
+}
+
+static bool waits(const struct client *client)
+{
+    return client->is_asked && !client->is_answered;
+}
+
+void clients_glance(const struct clients *clients, struct gateway *gateway)
+{
+    struct gateway_key key;
+    size_t n = 0;
+
+    for (size_t i = 0; i < clients->n; i++)
+        n += waits(&clients->items[i]);
+    for (size_t i = 0; n > 1 && i < clients->n; i++) {
+        const struct client *client = &clients->items[i];
+
+        if (waits(client) &&
+            answer_names_key(gateway, &client->asker, buf_text(&client->question), &key))
+            glanced_add(gateway, &key);
+    }
+    glanced_read(gateway);
+}
+
+static void answer_client(struct clients *clients, struct client *client, struct gateway *gateway)
+{
+    answer_question(gateway, &client->asker, buf_text(&client->question), &client->answer);
+    client->is_answered = !client->answer.failed;
+    if (!client->is_answered || !write_answer(client, gateway->epoll))
+        close_client(clients, client);
+}
+
+bool clients_answer(struct clients *clients, struct gateway *gateway)
+{
+    /* Whoever has given up is not to take the others' time. */
+    (void)clients_expire(clients, clock_steady_ms());
+    for (size_t i = 0; i < clients->n; i++) {
+        if (waits(&clients->items[i])) {
+            answer_client(clients, &clients->items[i], gateway);
+            return true;
+        }
+    }
+    return false;
 }
 
 int64_t clients_expire(struct clients *clients, int64_t now_ms)

@@ -18,7 +18,8 @@ struct client {
     int64_t deadline_ms; /* on the steady clock */
     struct buf question;
     struct buf answer;
-    size_t sent; /* bytes of the answer */
+    size_t sent;   /* bytes of the answer */
+    bool is_asked; /* the question is complete */
     bool is_answered;
 };
 
@@ -31,9 +32,16 @@ struct clients {
 /* Accepts the connections that wait on the listening socket. */
 void clients_accept(struct clients *clients, struct gateway *gateway, int listen_fd);
 
-/* Reads, answers or writes on the connection of a descriptor, as far as that goes without waiting,
- * and closes it when it is done. */
+/* Reads or writes on the connection of a descriptor, as far as that goes without waiting, and
+ * closes it when it is done. */
 void clients_go_on(struct clients *clients, struct gateway *gateway, int fd);
+
+/* Glances at the keys that the complete questions are about, if these are several. */
+void clients_glance(const struct clients *clients, struct gateway *gateway);
+
+/* Answers a complete question, the oldest, unless its deadline has passed.  Returns false if there
+ * was none. */
+bool clients_answer(struct clients *clients, struct gateway *gateway);
 
 /* Closes connections whose deadline has passed.  Returns the next deadline; INT64_MAX: none. */
 int64_t clients_expire(struct clients *clients, int64_t now_ms);

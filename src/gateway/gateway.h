@@ -12,6 +12,7 @@
 #include "gateway/edges.h"
 #include "gateway/feed.h"
 #include "gateway/follow.h"
+#include "gateway/glanced.h"
 #include "gateway/heavy_keys.h"
 #include "gateway/reading.h"
 #include "gateway/session.h"
@@ -53,7 +54,9 @@ struct gateway {
 
     /* Keys that the next statement may glance at: fewer after one that was late; 0: the most. */
     size_t glance_max;
-    int64_t turn_ms; /* how long a turn of judging goes on; 0: JUDGE_TURN_MS */
+    struct glanced glanced; /* keys that logins ask about now */
+    uint64_t n_polls;       /* how often changes were read, or everything was marked instead */
+    int64_t turn_ms;        /* how long a turn of judging goes on; 0: JUDGE_TURN_MS */
 
     /* Where accounts are on several nodes.  The feed is unused then. */
     struct follows follows;

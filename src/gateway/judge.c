@@ -6,103 +6,19 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "gateway/asking.h"
+#include "gateway/glanced.h"
 #include "gateway/judge_edges.h"
 #include "gateway/marked.h"
 #include "gateway/outage.h"
 #include "model/ssh_options.h"
 #include "store/gateway.h"
 
-/* One line in this time counts the accounts that were lost, and one those that were found. */
-#define NEWS_MS 10000
-#define N_TEXT_SIZE 24
-
 #define CREDENTIAL_EVENT "ssh_credential_"
 #define MUTUAL_TLS_EVENT "mutual_tls_module_"
 
-#define JUDGE_KEY_LATE "the key was not read in time; it is asked for again soon"
 #define JUDGE_OWNER_LATE                                                                           \
     "reading keys with many rules of the same owner took too long; it is read again soon"
-
-/* ---- the database ---- */
-
-/* Notes how statements that began then have ended, and logs when the database goes away and comes
- * back.  Returns ok. */
-static bool note_outcome(struct gateway *gateway, bool ok, const struct error *err,
-                         int64_t begun_ms)
-{
-    const struct log *log = &gateway->conf.log;
-    const struct log_pair pairs[] = {{"cause", ok ? NULL : error_reason(err)}, {NULL, NULL}};
-
-    outage_note(gateway, ok, err, begun_ms);
-    if (!ok && !gateway->is_away)
-        log_event(log, LOG_LEVEL_ERROR,
-                  "cannot ask the database: new logins are refused, sessions go on", pairs);
-    if (ok && gateway->is_away)
-        log_event(log, LOG_LEVEL_INFO, "the database answers again", NULL);
-    gateway->is_away = !ok;
-    return ok;
-}
-
-/* The same for one account, where accounts are on several nodes: ends what begin_account() began.
- * log_accounts() logs it.  follow may be NULL. */
-static bool note_account(struct gateway *gateway, struct follow *follow, bool ok,
-                         const struct error *err)
-{
-    node_lane_end(&gateway->nodes, ok, err);
-    if (ok || !follow)
-        return ok;
-    if (!follow->is_away && gateway->lost.n++ == 0) {
-        memcpy(gateway->lost_id, follow->account_id, sizeof gateway->lost_id);
-        gateway->lost_err = *err;
-    }
-    follow_note_failure(follow);
-    return false;
-}
-
-/* Returns whether a line is due, and how many accounts it counts. */
-static bool take_news(struct account_news *news, char n_text[N_TEXT_SIZE])
-{
-    int64_t now_ms = clock_steady_ms();
-
-    if (news->n == 0 || now_ms < news->due_ms)
-        return false;
-    snprintf(n_text, N_TEXT_SIZE, "%zu", news->n);
-    *news = (struct account_news){.due_ms = now_ms + NEWS_MS};
-    return true;
-}
-
-/* A node takes many accounts with it, and the entry to the nodes takes all. */
-static void log_accounts(struct gateway *gateway)
-{
-    const struct log *log = &gateway->conf.log;
-    char n_text[N_TEXT_SIZE];
-    const struct log_pair lost[] = {{"accounts", n_text},
-                                    {"account", gateway->lost_id},
-                                    {"cause", error_reason(&gateway->lost_err)},
-                                    {NULL, NULL}};
-    const struct log_pair found[] = {{"accounts", n_text}, {NULL, NULL}};
-
-    if (take_news(&gateway->lost, n_text))
-        log_event(log, LOG_LEVEL_ERROR,
-                  "cannot ask for accounts: their new logins are refused, their sessions go on",
-                  lost);
-    if (take_news(&gateway->found, n_text))
-        log_event(log, LOG_LEVEL_INFO, "accounts can be asked for again", found);
-}
-
-/* Begins a statement for an account; note_account() ends it.  Returns false with *err if the
- * account's node does not answer. */
-static bool begin_account(struct gateway *gateway, const char *account_id, struct error *err)
-{
-    bool is_patient;
-
-    pg_set_timeout(gateway->pg, JUDGE_IMPATIENT_MS); /* for the question which node it is */
-    if (!node_lane_begin(&gateway->nodes, account_id, err))
-        return false;
-    is_patient = node_lane_n_silent(&gateway->nodes) % JUDGE_PATIENT_EVERY == 0;
-    pg_set_timeout(gateway->pg, is_patient ? JUDGE_TIMEOUT_MS : JUDGE_IMPATIENT_MS);
-    return true;
-}
 
 const char *judge_account_fault(int n_accounts)
 {
@@ -114,91 +30,6 @@ const char *judge_account_fault(int n_accounts)
 }
 
 /* ---- keys ---- */
-
-/* A question about a key. */
-typedef bool key_statement(struct gateway *gateway, struct arena *arena,
-                           const struct gateway_key *key, void *out, struct error *err);
-
-static bool look_up_all(struct gateway *gateway, struct arena *arena, const struct gateway_key *key,
-                        void *out, struct error *err)
-{
-    return store_gateway_look_up(gateway->pg, arena, key, out, err);
-}
-
-static bool glance(struct gateway *gateway, struct arena *arena, const struct gateway_key *key,
-                   void *out, struct error *err)
-{
-    struct gateway_glance *glances;
-
-    if (!store_gateway_glance(gateway->pg, arena, (struct gateway_keys){key, 1}, &glances, err))
-        return false;
-    *(struct gateway_glance *)out = glances[0];
-    return true;
-}
-
-/* Where accounts are on several nodes. */
-static bool ask_on_node(struct gateway *gateway, struct arena *arena, const struct gateway_key *key,
-                        key_statement *statement, void *out, const char **why)
-{
-    char account_id[IDENT_SIZE];
-    struct follow *follow;
-    struct error err;
-    bool ok;
-
-    snprintf(account_id, sizeof account_id, "%.*s", (int)key->account_id.len, key->account_id.s);
-    *why = "the account's node did not answer in time; it is asked again soon";
-    if (!begin_account(gateway, account_id, &err))
-        return false;
-    ok = statement(gateway, arena, key, out, &err);
-    *why = "the account's node does not answer; see the log of adit-gateway";
-    follow = follows_find(&gateway->follows, account_id);
-    ok = note_account(gateway, follow, ok, &err);
-    log_accounts(gateway);
-    return ok;
-}
-
-static bool answers_for_others(struct gateway *gateway, struct text account_id, struct error *err)
-{
-    bool ok;
-
-    pg_set_timeout(gateway->pg, JUDGE_IMPATIENT_MS);
-    ok = marked_answers(gateway, account_id, err);
-    pg_set_timeout(gateway->pg, JUDGE_TIMEOUT_MS);
-    return ok;
-}
-
-/* Has the key wait.  Returns why. */
-static const char *note_late_key(struct gateway *gateway, const struct gateway_key *key)
-{
-    heavy_keys_renew(&gateway->heavy_keys, key, text_of(""))->late_until_ms =
-        clock_steady_ms() + JUDGE_KEY_PAUSE_MS;
-    return JUDGE_KEY_LATE;
-}
-
-/* Asks about a key.  If only that is late, only the key has to wait: whoever offers it has proved
- * nothing yet. */
-static bool ask_about(struct gateway *gateway, struct arena *arena, const struct gateway_key *key,
-                      key_statement *statement, void *out, const char **why)
-{
-    const int64_t begun_ms = clock_steady_ms();
-    struct error err, others;
-    bool is_there, ok;
-
-    if (pg_is_distributed(gateway->pg))
-        return ask_on_node(gateway, arena, key, statement, out, why);
-    *why = "the database did not answer in time; it is asked again soon";
-    if (judge_is_shut(gateway))
-        return false;
-    is_there = outage_is_over(gateway, &err);
-    ok = is_there && statement(gateway, arena, key, out, &err);
-    if (is_there && !ok && err.code == ERR_DATABASE_TIMEOUT &&
-        answers_for_others(gateway, key->account_id, &others)) {
-        *why = note_late_key(gateway, key);
-        return false;
-    }
-    *why = "the database does not answer; see the log of adit-gateway";
-    return note_outcome(gateway, ok, &err, begun_ms);
-}
 
 /* What was read of a key: all that it has, but for the owners that are left out. */
 struct reading_of_key {
@@ -254,14 +85,15 @@ static bool read_shared(struct gateway *gateway, struct arena *arena,
     enum ssh_share_outcome outcome = SSH_SHARE_LEFT_OUT;
 
     while (outcome == SSH_SHARE_LEFT_OUT) {
-        if (!ask_about(gateway, arena, &reading->key, look_up_all, found, why))
+        if (!asking_about(gateway, arena, (struct gateway_keys){&reading->key, 1}, asking_look_up,
+                          found, why))
             return false;
         if (reading->key.left_out.n == 0)
             reading_find_payer(found, arena, reading->payer_id);
         if (!found->is_over)
             return true;
         if (clock_steady_ms() >= end_ms) {
-            *why = note_late_key(gateway, &reading->key);
+            *why = asking_note_late_key(gateway, &reading->key);
             return false;
         }
         outcome =
@@ -357,12 +189,33 @@ static enum judge_verdict read_key(struct gateway *gateway, struct arena *arena,
     return *why == ssh_options_no_memory ? JUDGE_FAULT : JUDGE_OVER;
 }
 
+/* Several logins may have asked at once. */
+static bool glance_at_one(struct gateway *gateway, struct arena *arena,
+                          const struct gateway_key *key, struct gateway_glance *seen,
+                          const char **why)
+{
+    const struct gateway_glance *glances = glanced_find(gateway, key);
+    const struct gateway_keys keys = {key, 1};
+
+    if (!glances && !asking_about(gateway, arena, keys, asking_glance, &glances, why))
+        return false;
+    *seen = glances[0];
+    return true;
+}
+
+struct gateway_key judge_key_named(const struct gateway *gateway, struct text account_id,
+                                   struct text fingerprint)
+{
+    const struct text standard = text_of(gateway->conf.gateway.account);
+
+    return (struct gateway_key){.account_id = text_present(account_id) ? account_id : standard,
+                                .fingerprint = fingerprint};
+}
+
 enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena, struct text account_id,
                              struct text fingerprint, struct judge_grant *grant, const char **why)
 {
-    struct text standard = text_of(gateway->conf.gateway.account);
-    const struct gateway_key key = {.account_id = text_present(account_id) ? account_id : standard,
-                                    .fingerprint = fingerprint};
+    const struct gateway_key key = judge_key_named(gateway, account_id, fingerprint);
     const struct heavy_key *known = heavy_keys_find(&gateway->heavy_keys, &key);
     struct gateway_glance seen;
 
@@ -371,10 +224,10 @@ enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena, struc
            "--account";
     if (pg_is_distributed(gateway->pg) && !ident_assigned(key.account_id, IDENT_ACCOUNT))
         return JUDGE_FAULT;
-    *why = JUDGE_KEY_LATE;
+    *why = ASKING_KEY_LATE;
     if (known && clock_steady_ms() < known->late_until_ms)
         return JUDGE_AWAY;
-    if (!ask_about(gateway, arena, &key, glance, &seen, why))
+    if (!glance_at_one(gateway, arena, &key, &seen, why))
         return JUDGE_AWAY;
     *why = judge_account_fault(seen.n_accounts);
     if (*why)
@@ -445,13 +298,13 @@ static bool judge_account(struct gateway *gateway, struct follow *follow)
         since = buf_text(&follow->mark);
     ok = store_gateway_account_changes(gateway->pg, &arena, text_of(follow->account_id), since,
                                        &changes, &err);
-    if (note_account(gateway, follow, ok, &err)) {
+    if (asking_note_account(gateway, follow, ok, &err)) {
         gateway->polled_ms = clock_steady_ms();
         gateway->found.n += follow->is_away;
         mark_account(gateway, follow, &changes);
         follow_note_answer(follow, changes.snapshot);
         ok = marked_judge(gateway, follow->account_id, &is_left, &err);
-        if (note_account(gateway, follow, ok, &err) &&
+        if (asking_note_account(gateway, follow, ok, &err) &&
             strcmp(gateway->conf.gateway.account, follow->account_id) == 0)
             is_left = judge_edges(gateway) || is_left;
     }
@@ -470,7 +323,7 @@ static void judge_nobody(struct gateway *gateway)
         return;
     pg_set_timeout(gateway->pg, JUDGE_TIMEOUT_MS);
     ok = store_gateway_ping(gateway->pg, &err);
-    if (note_outcome(gateway, ok, &err, begun_ms))
+    if (asking_note_outcome(gateway, ok, &err, begun_ms))
         gateway->polled_ms = clock_steady_ms();
 }
 
@@ -491,12 +344,12 @@ static bool judge_accounts(struct gateway *gateway)
         struct follow *follow = &follows->items[follows->at];
 
         follows->at = (follows->at + 1) % follows->n;
-        if (begin_account(gateway, follow->account_id, &err))
+        if (asking_begin_account(gateway, follow->account_id, &err))
             is_left = judge_account(gateway, follow) || is_left;
         else
-            (void)note_account(gateway, follow, false, &err);
+            (void)asking_note_account(gateway, follow, false, &err);
     }
-    log_accounts(gateway);
+    asking_log_accounts(gateway);
     if (follows->n > 0)
         gateway->is_away = follows_count_away(follows) == follows->n;
     return n_done == follows->n && !is_left;
@@ -522,7 +375,7 @@ static bool read_feed(struct gateway *gateway, struct error *err)
 static bool mark_anew(struct gateway *gateway, struct error *err)
 {
     gateway->feed.anew_from_ms = clock_steady_ms() + FEED_ANEW_MS;
-    if (!answers_for_others(gateway, text_of(gateway->conf.gateway.account), err))
+    if (!asking_for_others(gateway, text_of(gateway->conf.gateway.account), err))
         return false;
     mark_all(gateway);
     return true;
@@ -566,13 +419,13 @@ static bool judge_feed(struct gateway *gateway)
         return false;
     if (is_poll_due(gateway)) {
         ok = outage_is_over(gateway, &err) && poll_database(gateway, &err);
-        if (!note_outcome(gateway, ok, &err, begun_ms))
+        if (!asking_note_outcome(gateway, ok, &err, begun_ms))
             return false;
         gateway->polled_ms = clock_steady_ms();
     }
     /* Marks stay until a statement has judged them. */
     ok = marked_judge(gateway, NULL, &is_left, &err);
-    (void)note_outcome(gateway, ok, &err, begun_ms);
+    (void)asking_note_outcome(gateway, ok, &err, begun_ms);
     return judge_edges(gateway) || is_left;
 }
 
@@ -580,8 +433,10 @@ bool judge_changes(struct gateway *gateway)
 {
     const int64_t begun_us = clock_steady_us();
     const bool asks = !judge_is_shut(gateway);
-    const bool is_done =
-        pg_is_distributed(gateway->pg) ? judge_accounts(gateway) : !judge_feed(gateway);
+    bool is_done;
+
+    gateway->n_polls++;
+    is_done = pg_is_distributed(gateway->pg) ? judge_accounts(gateway) : !judge_feed(gateway);
 
     if (asks)
         textfile_count_poll(&gateway->textfile, !gateway->is_away, begun_us);

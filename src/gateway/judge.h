@@ -3,7 +3,7 @@
  *
  * The look-up of a key and the reading of changes are in one thread, and the caller registers the
  * session before the next poll.  So a change either precedes the look-up's snapshot, or a later
- * poll returns it when the session is known. */
+ * poll returns it when the session is known.  What was seen before a poll permits nothing. */
 #ifndef ADIT_GATEWAY_JUDGE_H
 #define ADIT_GATEWAY_JUDGE_H
 
@@ -60,6 +60,10 @@ enum judge_verdict {
  * others.
  */
 #define JUDGE_KEY_PAUSE_MS 10000
+
+/* Returns the key as it is looked up.  It holds the texts, and may hold one of the settings. */
+struct gateway_key judge_key_named(const struct gateway *gateway, struct text account_id,
+                                   struct text fingerprint);
 
 /* Looks a key up in an account; "": the one of the settings.  *grant is in the arena, or valid
  * until the next call.  But for JUDGE_PERMITTED and JUDGE_NONE, *why is the reason, static. */

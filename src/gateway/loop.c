@@ -108,12 +108,21 @@ static void poll_changes(struct loop *loop)
     }
 }
 
-/* Each event may be the look-up of a key.  No change waits for all of them, and no login for a turn
- * of judging after each of those before it. */
+/* Each answer may be the look-up of a key.  No change waits for all of them, and no login for a
+ * turn of judging after each of those before it. */
 static void poll_between_events(struct loop *loop)
 {
     if (loop->rest_to_ms <= clock_steady_ms())
         poll_changes(loop);
+}
+
+/* Strangers ask for many keys at once, and what all of them wait for is one statement. */
+static void answer_clients(struct loop *loop)
+{
+    clients_glance(&loop->clients, loop->gateway);
+    while (clients_answer(&loop->clients, loop->gateway))
+        poll_between_events(loop);
+    glanced_forget(loop->gateway);
 }
 
 /* Does what is due, and returns when the next thing is. */
@@ -181,6 +190,7 @@ bool loop_run(struct gateway *gateway, int listen_fd)
             take_event(&loop, events[i].data.u64);
             poll_between_events(&loop);
         }
+        answer_clients(&loop);
     }
     clients_close(&loop.clients);
     if (loop.signal_fd >= 0)

@@ -114,10 +114,10 @@ static size_t find_youngest(const int64_t *marked_ms, size_t n)
 /* Lists keys with that mark, those that were marked first: what is marked again and again does not
  * keep the others from their turn. */
 static size_t list_keys(const struct turn *turn, enum session_mark mark,
-                        struct gateway_key keys[MARKED_GLANCE_MAX])
+                        struct gateway_key keys[GLANCED_MAX])
 {
     const struct gateway *gateway = turn->gateway;
-    int64_t marked_ms[MARKED_GLANCE_MAX] = {0};
+    int64_t marked_ms[GLANCED_MAX] = {0};
     size_t n = 0, youngest = 0, at;
 
     for (size_t i = 0; i < gateway->sessions.n; i++) {
@@ -163,7 +163,7 @@ static void take_glance(const struct turn *turn, struct session *session,
 static bool glance_at_some(const struct turn *turn, enum session_mark mark, size_t *n)
 {
     struct gateway *gateway = turn->gateway;
-    struct gateway_key keys[MARKED_GLANCE_MAX];
+    struct gateway_key keys[GLANCED_MAX];
     struct gateway_glance *glances;
     struct arena arena = {0};
     bool ok;
@@ -175,7 +175,7 @@ static bool glance_at_some(const struct turn *turn, enum session_mark mark, size
                               turn->err);
     if (!ok)
         note_late(turn, keys, *n);
-    else if (gateway->glance_max < MARKED_GLANCE_MAX)
+    else if (gateway->glance_max < GLANCED_MAX)
         gateway->glance_max *= 2;
     for (size_t i = 0, at; ok && i < gateway->sessions.n; i++) {
         struct session *session = gateway->sessions.items[i];
@@ -556,7 +556,7 @@ bool marked_judge(struct gateway *gateway, const char *account_id, bool *is_left
 
     *is_left = false;
     if (gateway->glance_max == 0)
-        gateway->glance_max = MARKED_GLANCE_MAX;
+        gateway->glance_max = GLANCED_MAX;
     /* However long each statement takes, a turn reads one key by age. */
     ok = judge_late(&turn) && glance_at_all(&turn, SESSION_NAMED) && read_changed(&turn, false) &&
          glance_at_all(&turn, SESSION_SWEPT) && read_changed(&turn, true);

@@ -18,9 +18,6 @@
 #include "base/must_check.h"
 #include "gateway/gateway.h"
 
-/* Keys that one statement glances at. */
-#define MARKED_GLANCE_MAX 64
-
 /* How often a key may be late alone. */
 #define MARKED_STRIKES_MAX 3
 

@@ -115,6 +115,7 @@ SUITE(gate_waiting_suite)
 
 /* gateway */
 SUITE(gateway_authority_suite)
+SUITE(gateway_client_suite)
 SUITE(gateway_edges_suite)
 SUITE(gateway_crowd_suite)
 SUITE(gateway_edges_turn_suite)

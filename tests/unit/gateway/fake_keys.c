@@ -88,7 +88,7 @@ static bool glance(struct arena *arena, struct gateway_keys asked, struct gatewa
     take_time();
     if (asked.items[0].fingerprint.len == 0)
         fake_database.lock_is_held = false;
-    ck_assert_uint_le(asked.n, MARKED_GLANCE_MAX);
+    ck_assert_uint_le(asked.n, GLANCED_MAX);
     for (size_t i = 0; i < asked.n; i++) {
         const struct fake_key *key = find_key(&asked.items[i]);
         const char *owner_id = key && key->seen_owner_id ? key->seen_owner_id

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Keys that several logins ask about at once, glanced at in one statement: a stranger offers many
+ * keys on many connections, and nobody is to wait for a round trip for each of them. */
+#ifndef ADIT_GATEWAY_GLANCED_H
+#define ADIT_GATEWAY_GLANCED_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "store/gateway.h"
+
+/* Keys that one statement glances at. */
+#define GLANCED_MAX 64
+
+struct gateway;
+
+/* All zero: none. */
+struct glanced {
+    struct gateway_key keys[GLANCED_MAX];
+    size_t n;
+    const struct gateway_glance *seen; /* of each key; NULL: nothing was read */
+    uint64_t n_polls;                  /* that there had been then */
+    struct arena arena;                /* holds all of it */
+};
+
+/* Adds a key, as far as there is room and one statement may name it, too. */
+void glanced_add(struct gateway *gateway, const struct gateway_key *key);
+
+/* Glances at the keys, if there are any. */
+void glanced_read(struct gateway *gateway);
+
+/* Returns what was seen of a key, or NULL if nobody knows.  What somebody has counts until the next
+ * poll only: that may have read a change which was not seen. */
+const struct gateway_glance *glanced_find(const struct gateway *gateway,
+                                          const struct gateway_key *key);
+
+void glanced_forget(struct gateway *gateway);
+
+#endif
