@@ -45,6 +45,8 @@ static bool is_of_key(const struct session *session, const struct gateway_key *k
 
 static void end_one(const struct turn *turn, struct session *session, enum session_cause cause)
 {
+    if (cause == SESSION_REVOKED)
+        session_note_gone(session, (struct text_list){.n = 0});
     session_end(&turn->gateway->sessions, session, cause, &turn->gateway->conf.log,
                 clock_steady_ms());
 }
@@ -152,7 +154,7 @@ static void take_glance(const struct turn *turn, struct session *session,
     if (glance->n == 0) {
         end_one(turn, session, SESSION_REVOKED);
     } else if (text_eq(text_of(session->digest), glance->digest)) {
-        session->mark = SESSION_JUDGED;
+        session_note_judged(session);
     } else {
         session->mark = SESSION_CHANGED;
         keep_digest(session, glance->digest);
@@ -329,12 +331,14 @@ static void judge_session(const struct turn *turn, struct session *session,
     if (!covers && comparison->is_part && !comparison->is_of_own)
         return;
     session->n_strikes = 0;
-    session->mark = SESSION_JUDGED;
     keep_digest(session, grant->digest);
-    if (!covers)
+    if (!covers) {
+        session_note_gone(session, grant->credential_ids);
         end_one(turn, session, comparison->is_part ? SESSION_OVER_LIMIT : SESSION_NARROWED);
-    else
+    } else {
+        session_note_judged(session);
         keep_credentials(turn, session, grant->credential_ids, comparison);
+    }
 }
 
 static bool is_judged_by(const struct turn *turn, const struct session *session,

@@ -162,13 +162,14 @@ void session_mark(struct session *session, enum session_mark mark)
         session->mark = mark;
 }
 
-static bool stands_on(const struct session *session, struct text credential_id)
+/* The identifiers are in order. */
+static bool has_credential(struct text_list ids, struct text id)
 {
-    size_t low = 0, high = session->credential_ids.n;
+    size_t low = 0, high = ids.n;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = text_cmp(session->credential_ids.items[middle], credential_id);
+        int order = text_cmp(ids.items[middle], id);
 
         if (order == 0)
             return true;
@@ -180,13 +181,45 @@ static bool stands_on(const struct session *session, struct text credential_id)
     return false;
 }
 
+static void name_credential(struct session *session, struct text id)
+{
+    for (size_t i = 0; i < session->n_named; i++) {
+        if (text_eq(text_of(session->named_ids[i]), id))
+            return;
+    }
+    if (session->n_named < SESSION_NAMED_MAX)
+        snprintf(session->named_ids[session->n_named++], IDENT_SIZE, "%.*s", (int)id.len, id.s);
+}
+
+void session_note_judged(struct session *session)
+{
+    session->mark = SESSION_JUDGED;
+    session->n_named = 0;
+}
+
+void session_note_gone(struct session *session, struct text_list kept_ids)
+{
+    const struct text_list ids = session->credential_ids;
+    bool is_first = true;
+
+    for (size_t i = 0; i < ids.n; i++) {
+        if (has_credential(kept_ids, ids.items[i]))
+            continue;
+        if (is_first)
+            session->n_named = 0;
+        is_first = false;
+        name_credential(session, ids.items[i]);
+    }
+}
+
 bool sessions_mark(struct sessions *sessions, struct text credential_id)
 {
     bool found = false;
 
     for (size_t i = 0; credential_id.s && i < sessions->n; i++) {
-        if (stands_on(sessions->items[i], credential_id)) {
+        if (has_credential(sessions->items[i]->credential_ids, credential_id)) {
             session_mark(sessions->items[i], SESSION_NAMED);
+            name_credential(sessions->items[i], credential_id);
             found = true;
         }
     }
@@ -286,17 +319,16 @@ static void find_children(struct session *session)
     }
 }
 
-static void log_session(const struct log *log, enum log_level level, const char *event,
-                        const struct session *session, bool is_login, const char *cause)
+static void log_named(const struct log *log, enum log_level level, const char *event,
+                      const struct session *session, bool is_login, const char *cause,
+                      const char *credentials)
 {
     const struct log_source source =
         log_source_of(LOG_PARTY_STRANGER, text_of(session->account_id));
     char pid[16];
-    const struct log_pair pairs[] = {{"pid", pid},
-                                     {"fingerprint", session->fingerprint},
-                                     {"account", session->account_id},
-                                     {"cause", cause},
-                                     {NULL, NULL}};
+    const struct log_pair pairs[] = {
+        {"pid", pid},     {"fingerprint", session->fingerprint}, {"account", session->account_id},
+        {"cause", cause}, {"credentials", credentials},          {NULL, NULL}};
 
     snprintf(pid, sizeof pid, "%d", (int)session->pid);
     /* Strangers begin as many logins as they like. */
@@ -304,6 +336,12 @@ static void log_session(const struct log *log, enum log_level level, const char 
         log_often(log, level, event, &source, pairs);
     else
         log_event(log, level, event, pairs);
+}
+
+static void log_session(const struct log *log, enum log_level level, const char *event,
+                        const struct session *session, bool is_login, const char *cause)
+{
+    log_named(log, level, event, session, is_login, cause, NULL);
 }
 
 static bool signal_children(const struct session *session, int signal)
@@ -336,6 +374,20 @@ const char *session_cause_label(enum session_cause cause)
     return causes[cause].label;
 }
 
+static void log_ended(const struct log *log, const struct session *session, bool is_login,
+                      enum session_cause cause)
+{
+    const bool lost_rules = cause == SESSION_REVOKED || cause == SESSION_NARROWED;
+    char ids[SESSION_NAMED_MAX * IDENT_SIZE] = "";
+    size_t len = 0;
+
+    for (size_t i = 0; i < session->n_named; i++)
+        len += (size_t)snprintf(ids + len, sizeof ids - len, "%s%s", i > 0 ? "," : "",
+                                session->named_ids[i]);
+    log_named(log, LOG_LEVEL_INFO, "session ended", session, is_login, causes[cause].text,
+              lost_rules && len > 0 ? ids : NULL);
+}
+
 void session_end(struct sessions *sessions, struct session *session, enum session_cause cause,
                  const struct log *log, int64_t now_ms)
 {
@@ -353,7 +405,7 @@ void session_end(struct sessions *sessions, struct session *session, enum sessio
         find_children(session);
     ok = proc_signal(session->fd, SIGTERM) || errno == ESRCH;
     ok = signal_children(session, SIGTERM) && ok;
-    log_session(log, LOG_LEVEL_INFO, "session ended", session, is_login, causes[cause].text);
+    log_ended(log, session, is_login, cause);
     if (!ok)
         log_session(log, LOG_LEVEL_ERROR, "cannot end a session", session, is_login,
                     strerror(errno));

@@ -17,6 +17,9 @@
 /* Processes below a session's monitor that are signalled: one, and two while a login goes on. */
 #define SESSION_N_CHILDREN 8
 
+/* Credentials that a line of the log names. */
+#define SESSION_NAMED_MAX 3
+
 struct state;
 
 /* Whether a session is to be judged anew, and why.  The higher the mark, the sooner. */
@@ -59,7 +62,10 @@ struct session {
     struct arena arena;                            /* holds both lists, */
     size_t list_bytes;                             /* which take so many bytes */
     enum session_mark mark;
-    int64_t marked_ms;                /* since when, on the steady clock */
+    int64_t marked_ms; /* since when, on the steady clock */
+    /* Its credentials that the feed has named since it was judged, or those that are gone: some. */
+    char named_ids[SESSION_NAMED_MAX][IDENT_SIZE];
+    size_t n_named;
     char digest[SESSION_DIGEST_SIZE]; /* what its key had when it was judged; "": unknown */
     size_t n_found;                   /* credentials that its key had at the last glance */
     int n_strikes;                    /* how often its key could not be judged in time */
@@ -137,6 +143,13 @@ void session_mark(struct session *session, enum session_mark mark);
  */
 bool sessions_mark(struct sessions *sessions, struct text credential_id);
 
+/* Notes that a session has been judged, and goes on. */
+void session_note_judged(struct session *session);
+
+/* Has the log name which credentials of a session are gone, if some are.  kept_ids are those that
+ * its key has, in order. */
+void session_note_gone(struct session *session, struct text_list kept_ids);
+
 /* Finds the processes below each monitor whose client has logged in, unless they are known: sshd
  * starts another one then. */
 void sessions_track(struct sessions *sessions);
@@ -148,7 +161,8 @@ bool session_has_child(const struct session *session);
 MUST_CHECK const char *session_cause_label(enum session_cause cause);
 
 /* Begins to end a session: SIGTERM to the monitor and the processes below it.  Logs and counts the
- * cause.  Never SIGKILL for the monitor: the processes below it would go on. */
+ * cause; if it lost rules, the log names credentials. Never SIGKILL for the monitor: the processes
+ * below it would go on. */
 void session_end(struct sessions *sessions, struct session *session, enum session_cause cause,
                  const struct log *log, int64_t now_ms);
 

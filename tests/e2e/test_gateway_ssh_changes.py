@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What a change of a credential does to the tunnels that stand on it: they end, or they stay."""
+import json
 import os
 import random
 import signal
@@ -64,15 +65,22 @@ class Changes(GatewayCase):
         key = self.gateway.key()
         return self.credential(key, *rules), key, self.gateway.tunnel(key)
 
+    def lost(self, key):
+        """The credentials that the log names for the last session of the key that ended."""
+        lines = [json.loads(line) for line in self.gateway.log().splitlines()
+                 if '"session ended"' in line and '"%s"' % key.fingerprint in line]
+        return lines[-1].get("credentials", "")
+
     def test_patch(self):
         """Each change in turn, while all tunnels stand."""
         opened = [self.opened(*rules) for _, rules, _, _ in CHANGES]
         self.standing(*(tunnel for _, _, tunnel in opened))
-        for (name, _, body, ends), (path, _, tunnel) in zip(CHANGES, opened):
+        for (name, _, body, ends), (path, key, tunnel) in zip(CHANGES, opened):
             with self.subTest(name):
                 self.patch(path, body)
                 if ends:
                     self.assertTrue(have_ended([tunnel]))
+                    self.assertEqual(self.lost(key), path.rpartition("/")[2])
         time.sleep(NEVER_S)
         for (name, _, _, ends), (_, _, tunnel) in zip(CHANGES, opened):
             with self.subTest(name + ", later"):
@@ -136,6 +144,7 @@ class Changes(GatewayCase):
             other = self.credential(key, "bind:localhost:9100")
             self.delete(copy)
             self.assertTrue(have_ended([tunnel]))
+            self.assertEqual(self.lost(key), copy.rpartition("/")[2])
             self.delete(other)
 
     def test_other_accounts(self):
@@ -170,12 +179,13 @@ class Changes(GatewayCase):
 
     def test_change_without_an_event(self):
         """A sweep finds what left no event, here because triggers are off."""
-        path, _, tunnel = self.opened()
+        path, key, tunnel = self.opened()
         _, _, other = self.opened()
         self.standing(tunnel, other)
         self.stack.psql("SET session_replication_role = replica;"
                         "DELETE FROM adit.ssh_credential WHERE id = '%s'" % path.rpartition("/")[2])
         self.assertTrue(have_ended([tunnel]))
+        self.assertEqual(self.lost(key), path.rpartition("/")[2])
         self.assertTrue(other.stands())
 
     def test_operator_ends_a_session(self):

@@ -130,6 +130,39 @@ START_TEST(sessions_of_a_credential_are_marked)
 }
 END_TEST
 
+static void names(const struct session *session, size_t n, const char *first)
+{
+    ck_assert_uint_eq(session->n_named, n);
+    if (n > 0)
+        ck_assert_str_eq(session->named_ids[0], first);
+}
+
+/* Those that are gone say more than those that were changed. */
+START_TEST(a_session_knows_what_it_lost)
+{
+    struct text ids[] = {text_of("a"), text_of("b"), text_of("c"), text_of("d"), text_of("e")};
+    const struct text_list all = {ids, 5, true}, most = {ids, 4, true}, none = {ids, 0, true};
+    struct sessions sessions = {0};
+    struct session *session = add_session(&sessions, getpid());
+
+    ck_assert(session_set_lists(session, all, none));
+    names(session, 0, NULL);
+    for (int i = 0; i < 2; i++)
+        ck_assert(sessions_mark(&sessions, text_of("c")));
+    names(session, 1, "c");
+    session_note_gone(session, all);
+    names(session, 1, "c");
+    session_note_gone(session, most);
+    names(session, 1, "e");
+    session_note_gone(session, none);
+    names(session, SESSION_NAMED_MAX, "a");
+    session_note_judged(session);
+    ck_assert_int_eq(session->mark, SESSION_JUDGED);
+    names(session, 0, NULL);
+    sessions_free(&sessions);
+}
+END_TEST
+
 /* A session may be given the lists that it has. */
 START_TEST(lists_are_copied)
 {
@@ -533,6 +566,7 @@ Suite *gateway_session_suite(void)
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, sessions_are_found_and_removed);
     tcase_add_test(tests, sessions_of_a_credential_are_marked);
+    tcase_add_test(tests, a_session_knows_what_it_lost);
     tcase_add_test(tests, lists_are_copied);
     tcase_add_loop_test(tests, both_processes_end, 0, 2);
     tcase_add_test(tests, a_stopped_monitor_ends);
