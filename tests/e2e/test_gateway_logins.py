@@ -2,7 +2,11 @@
 """Clients that fail to log in, or do not try, keep nobody else from logging in: a real sshd with the
 limits that aditctl prints."""
 import subprocess
+import threading
 
+from adit import stack
+from adit.case import until
+from adit.pg_relay import PgRelay
 from adit.ssh_gateway import GatewayCase, LimitedGateway
 
 NEEDS_ROOT = True
@@ -21,6 +25,11 @@ sys.stdin.read()
 
 # From three on, penalties of OpenSSH's defaults are long enough that sshd obeys them.
 FAILURES = 5
+
+
+# From two addresses, as many as sshd lets each have, which offer as many keys as it tries.
+STRANGERS = 20
+KEYS = 5
 
 
 class Logins(GatewayCase):
@@ -55,3 +64,43 @@ class Logins(GatewayCase):
         finally:
             self.gateway.start_daemon()
         self.assertEqual(self.logged_in(key), [True])
+
+
+class DistantDatabase(GatewayCase):
+    """Each answer of the database takes 70 ms."""
+
+    @classmethod
+    def new_gateway(cls):
+        cls.relay = PgRelay(cls.stack.cluster.socket_path, folder=stack.make_folder())
+        cls.addClassCleanup(cls.relay.close)
+        return cls.gateway_type(cls.stack, cls.stack.other.id,
+                                {"conninfo": cls.relay.conninfo("gateway")}, {})
+
+    def n_unknown(self):
+        return self.gateway.log().count('"unknown key"')
+
+    def test_strangers_offer_many_keys(self):
+        """Adit's helper gives up after 1.5 seconds, so a login cannot wait for all of them in turn."""
+        key = self.new_key()
+        # The daemon has prepared its statements by then.
+        self.assertTrue(self.gateway.tunnel(self.new_key()).is_in())
+        first, *others = [self.gateway.key() for _ in range(KEYS)]
+        more = [word for other in others for word in ("-i", other.path)]
+        stop = threading.Event()
+
+        def offer():
+            while not stop.is_set():
+                self.gateway.tunnel(first, options=more).process.wait()
+
+        strangers = [threading.Thread(target=offer) for _ in range(STRANGERS)]
+        self.relay.delay_s = 0.07
+        try:
+            for stranger in strangers:
+                stranger.start()
+            until(lambda: self.n_unknown() > 0, "an unknown key")
+            self.assertEqual([self.gateway.tunnel(key).is_in() for _ in range(3)], [True] * 3)
+        finally:
+            stop.set()
+            self.relay.delay_s = 0
+            for stranger in strangers:
+                stranger.join()

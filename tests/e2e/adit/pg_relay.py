@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """A relay between responders and PostgreSQL that speaks the server's protocol.  It runs SQL on each
 session before the responder gets it, as other clients of a pooler do.  It can also change the
-statements that the responder prepares, and the texts that it sends without preparing."""
+statements that the responder prepares, and the texts that it sends without preparing, and have the
+server far away."""
 import contextlib
+import os
 import socket
 import struct
 import threading
+import time
 
 from adit.listener import Listener
 
@@ -32,22 +35,34 @@ def message(kind, body):
 
 class PgRelay:
     """Relays to a server's Unix socket.  before is SQL that runs first on each session.
-    change(sql) returns the SQL to prepare instead, change_text(sql) that to run at once."""
+    change(sql) returns the SQL to prepare instead, change_text(sql) that to run at once.  Each
+    answer takes delay_s.  It listens on a Unix socket if there is a folder for it."""
 
-    def __init__(self, to, before="", change=None, change_text=None):
-        self._to, self.before, self.change = to, before, change
+    def __init__(self, to, before="", change=None, change_text=None, folder=None):
+        self._to, self.before, self.change, self.delay_s = to, before, change, 0
         self.change_text = change_text
         self._lock = threading.Lock()
         self._open = set()
         self.n_begun = 0
         self.n_round_trips = 0
-        listener = socket.create_server(("127.0.0.1", 0))
-        self.port = listener.getsockname()[1]
+        listener = self._listen(folder)
         self._listener = Listener(listener, self._serve)
 
+    def _listen(self, folder):
+        self._host = folder or "127.0.0.1"
+        if not folder:
+            listener = socket.create_server((self._host, 0))
+            self.port = listener.getsockname()[1]
+            return listener
+        self.port = 5432
+        path = os.path.join(folder, ".s.PGSQL.%d" % self.port)
+        listener = socket.create_server(path, family=socket.AF_UNIX)
+        os.chmod(path, 0o777)
+        return listener
+
     def conninfo(self, user):
-        return ("host=127.0.0.1 port=%d dbname=adit user=%s sslmode=disable gssencmode=disable"
-                % (self.port, user))
+        return ("host=%s port=%d dbname=adit user=%s sslmode=disable gssencmode=disable"
+                % (self._host, self.port, user))
 
     def close(self):
         self._listener.close()
@@ -108,13 +123,13 @@ class PgRelay:
                 body = self.change_text(body[:-1].decode()).encode() + b"\0"
             server.sendall(message(kind, body))
 
-    @staticmethod
-    def _answer(server, client):
+    def _answer(self, server, client):
         with contextlib.suppress(OSError):
             while True:
                 data = server.recv(65536)
                 if not data:
                     break
+                time.sleep(self.delay_s)
                 client.sendall(data)
         with contextlib.suppress(OSError):
             client.shutdown(socket.SHUT_RDWR)
