@@ -36,6 +36,7 @@ struct gateway {
     struct state state;
     struct sessions sessions;
     struct heavy_keys heavy_keys;
+    struct heavy_keys light_keys; /* the others: they push out no heavy one */
     struct readings readings;
     struct edges *edges;
     bool edges_are_marked; /* what is stored is to be compared with what was read */

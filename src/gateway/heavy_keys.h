@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Keys that have much, and what was found about them: whoever offers one again and again, with or
- * without its private half, has its rules read once. */
+/* Keys, and what was found about them: whoever offers one again and again, with or without its
+ * private half, has its rules read once.  Those that have much have a table of their own. */
 #ifndef ADIT_GATEWAY_HEAVY_KEYS_H
 #define ADIT_GATEWAY_HEAVY_KEYS_H
 
@@ -14,7 +14,7 @@
 /* So many grants are kept, each of up to 4096 rules. */
 #define HEAVY_GRANTS_MAX 64
 
-/* A key with fewer credentials and rules together is read anew each time. */
+/* A key with fewer credentials and rules together has little. */
 #define HEAVY_KEY_LEAST 100
 
 struct heavy_key {

@@ -49,30 +49,35 @@ static bool has_much(const struct reading_of_key *reading, size_t least)
     return found->is_over || reading->key.left_out.n > 0 || n >= least;
 }
 
-/* Keeps what was found about a key that has much.  The digest is that of the glance before it was
- * read: good enough for a refusal. */
-static void keep_heavy(struct gateway *gateway, const struct reading_of_key *reading,
+static void forget_in(struct heavy_keys *keys, const struct gateway_key *key)
+{
+    struct heavy_key *known = heavy_keys_find(keys, key);
+
+    if (known)
+        heavy_key_forget(known);
+}
+
+/* Keeps what was found about a key.  The digest is that of the glance before it was read: good
+ * enough for a refusal. */
+static void keep_found(struct gateway *gateway, const struct reading_of_key *reading,
                        struct text digest, const struct judge_grant *grant, const char *why)
 {
     const struct gateway_credentials *found = &reading->found;
-    struct heavy_key *known = heavy_keys_find(&gateway->heavy_keys, &reading->key);
+    const bool is_heavy = has_much(reading, HEAVY_KEY_LEAST);
+    struct heavy_keys *keys = is_heavy ? &gateway->heavy_keys : &gateway->light_keys;
+    const bool is_kept = why != ssh_options_no_memory && (why || found->digest.s);
+    struct heavy_key *known;
 
     if (reading->holds_for_now)
         return;
-    bool is_kept = why != ssh_options_no_memory && (why || found->digest.s);
-
-    if (!has_much(reading, HEAVY_KEY_LEAST)) {
-        if (known)
-            heavy_key_forget(known);
-        return;
-    }
-    known = heavy_keys_renew(&gateway->heavy_keys, &reading->key,
+    forget_in(is_heavy ? &gateway->light_keys : &gateway->heavy_keys, &reading->key);
+    known = heavy_keys_renew(keys, &reading->key,
                              is_kept ? found->digest.s ? found->digest : digest : text_of(""));
     memcpy(known->payer_id, reading->payer_id, sizeof known->payer_id);
     if (is_kept)
         known->why = why;
     if (is_kept && !why)
-        (void)heavy_key_grant(&gateway->heavy_keys, known, grant);
+        (void)heavy_key_grant(keys, known, grant);
 }
 
 /* Reads what a key has, without some owners if that is over the limits.  Returns false with the
@@ -181,7 +186,7 @@ static enum judge_verdict read_key(struct gateway *gateway, struct arena *arena,
         return JUDGE_NONE;
     ok = grant_make(found, &gateway->conf.gateway.domain_ports, &reading.key.left_out, arena, grant,
                     why);
-    keep_heavy(gateway, &reading, seen->digest, grant, ok ? NULL : *why);
+    keep_found(gateway, &reading, seen->digest, grant, ok ? NULL : *why);
     if (ok) {
         log_owners_left_out(gateway, &reading.key, grant);
         return JUDGE_PERMITTED;
@@ -235,7 +240,8 @@ enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena, struc
     /* Strangers offer any key: each costs one statement. */
     if (seen.n == 0)
         return JUDGE_NONE;
-    /* Of a key that has much, only a glance is read while that stays the same. */
+    known = known ? known : heavy_keys_find(&gateway->light_keys, &key);
+    /* Only a glance is read while that stays the same. */
     if (!known || !text_eq(text_of(known->digest), seen.digest))
         return read_key(gateway, arena, &key, &seen, grant, why);
     *why = known->why;

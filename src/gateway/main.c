@@ -151,6 +151,7 @@ static void close_gateway(struct gateway *gateway)
     drivers_close(gateway);
     sessions_free(&gateway->sessions);
     heavy_keys_free(&gateway->heavy_keys);
+    heavy_keys_free(&gateway->light_keys);
     arena_free(&gateway->glanced.arena);
     state_close(&gateway->state);
     if (gateway->epoll >= 0)

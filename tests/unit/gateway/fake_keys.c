@@ -195,6 +195,7 @@ void fake_keys_stop(struct gateway *gateway)
         monitor_stop(&monitors[i]);
     sessions_free(&gateway->sessions);
     heavy_keys_free(&gateway->heavy_keys);
+    heavy_keys_free(&gateway->light_keys);
     buf_free(&gateway->feed.snapshot);
     edges_free(gateway->edges);
 }

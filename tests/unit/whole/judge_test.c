@@ -51,6 +51,7 @@ static void teardown(void)
     edges_free(gateway.edges);
     drivers_close(&gateway);
     heavy_keys_free(&gateway.heavy_keys);
+    heavy_keys_free(&gateway.light_keys);
     pg_free(owner);
 }
 
