@@ -133,6 +133,7 @@ void clients_glance(const struct clients *clients, struct gateway *gateway)
     struct gateway_key key;
     size_t n = 0;
 
+    glanced_forget(gateway);
     for (size_t i = 0; i < clients->n; i++)
         n += waits(&clients->items[i]);
     for (size_t i = 0; n > 1 && i < clients->n; i++) {
@@ -157,6 +158,8 @@ bool clients_answer(struct clients *clients, struct gateway *gateway)
 {
     /* Whoever has given up is not to take the others' time. */
     (void)clients_expire(clients, clock_steady_ms());
+    if (glanced_is_old(gateway))
+        clients_glance(clients, gateway);
     for (size_t i = 0; i < clients->n; i++) {
         if (waits(&clients->items[i])) {
             answer_client(clients, &clients->items[i], gateway);

@@ -39,8 +39,8 @@ void clients_go_on(struct clients *clients, struct gateway *gateway, int fd);
 /* Glances at the keys that the complete questions are about, if these are several. */
 void clients_glance(const struct clients *clients, struct gateway *gateway);
 
-/* Answers a complete question, the oldest, unless its deadline has passed.  Returns false if there
- * was none. */
+/* Answers a complete question, the oldest, unless its deadline has passed.  Glances anew after a
+ * poll.  Returns false if there was none. */
 bool clients_answer(struct clients *clients, struct gateway *gateway);
 
 /* Closes connections whose deadline has passed.  Returns the next deadline; INT64_MAX: none. */

@@ -68,6 +68,11 @@ void glanced_read(struct gateway *gateway)
     glanced->n_polls = gateway->n_polls;
 }
 
+bool glanced_is_old(const struct gateway *gateway)
+{
+    return gateway->glanced.n_polls != gateway->n_polls;
+}
+
 const struct gateway_glance *glanced_find(const struct gateway *gateway,
                                           const struct gateway_key *key)
 {
@@ -76,8 +81,7 @@ const struct gateway_glance *glanced_find(const struct gateway *gateway,
 
     if (!glanced->seen || at == glanced->n)
         return NULL;
-    return glanced->seen[at].n == 0 || glanced->n_polls == gateway->n_polls ? &glanced->seen[at]
-                                                                            : NULL;
+    return glanced->seen[at].n == 0 || !glanced_is_old(gateway) ? &glanced->seen[at] : NULL;
 }
 
 void glanced_forget(struct gateway *gateway)

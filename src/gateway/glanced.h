@@ -4,6 +4,7 @@
 #ifndef ADIT_GATEWAY_GLANCED_H
 #define ADIT_GATEWAY_GLANCED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -33,6 +34,9 @@ void glanced_read(struct gateway *gateway);
  * poll only: that may have read a change which was not seen. */
 const struct gateway_glance *glanced_find(const struct gateway *gateway,
                                           const struct gateway_key *key);
+
+/* Returns whether there was a poll since. */
+bool glanced_is_old(const struct gateway *gateway);
 
 void glanced_forget(struct gateway *gateway);
 

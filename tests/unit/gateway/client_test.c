@@ -145,6 +145,23 @@ START_TEST(a_poll_comes_before_the_answer)
 }
 END_TEST
 
+/* Whoever waits yet waits for one statement more. */
+START_TEST(a_poll_comes_between_two_answers)
+{
+    for (size_t i = 0; i < N_QUESTIONS; i++)
+        ask(i, i);
+    clients_glance(&clients, &gateway);
+    ck_assert(clients_answer(&clients, &gateway));
+    (void)judge_changes(&gateway);
+    fake_database.n_glances = 0;
+    while (clients_answer(&clients, &gateway)) {
+    }
+    ck_assert_int_eq(fake_database.n_glances, 1);
+    for (size_t i = 0; i < N_QUESTIONS; i++)
+        is_answered(i, "none\n");
+}
+END_TEST
+
 /* One that is late is asked for alone from then on, and until it was read. */
 START_TEST(one_of_many_keys_is_late)
 {
@@ -176,6 +193,7 @@ Suite *gateway_client_suite(void)
     tcase_add_loop_test(tcase, many_ask_about_keys_that_nobody_has, 0, 2);
     tcase_add_test(tcase, a_key_comes_between_two_rounds);
     tcase_add_test(tcase, a_poll_comes_before_the_answer);
+    tcase_add_test(tcase, a_poll_comes_between_two_answers);
     tcase_add_test(tcase, one_of_many_keys_is_late);
     suite_add_tcase(suite, tcase);
     return suite;
