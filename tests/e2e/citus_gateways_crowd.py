@@ -46,7 +46,8 @@ class Crowd(NoSweep, Gateways):
         self.standing(*tunnels)
         self.gateway.daemon.stop(signal.SIGKILL)
         folder = self.gateway.inside.path(STATE)
-        for name, account in zip(sorted(os.listdir(folder)), self.accounts_of(node), strict=True):
+        names = sorted(name for name in os.listdir(folder) if name != ".lock")
+        for name, account in zip(names, self.accounts_of(node), strict=True):
             path = os.path.join(folder, name)
             with open(path, encoding="utf-8") as file:
                 text = file.read()
