@@ -101,8 +101,8 @@ bool asking_glance(struct gateway *gateway, struct arena *arena, struct gateway_
 {
     if (!store_gateway_glance(gateway->pg, arena, keys, out, err))
         return false;
-    if (gateway->glance_max > 0 && gateway->glance_max < GLANCED_MAX)
-        gateway->glance_max *= 2;
+    if (keys.n == glanced_most(gateway))
+        gateway->glanced.most = keys.n < GLANCED_MAX ? 2 * keys.n : 0;
     return true;
 }
 
@@ -145,13 +145,11 @@ const char *asking_note_late_key(struct gateway *gateway, const struct gateway_k
     return ASKING_KEY_LATE;
 }
 
-/* Many keys share the blame, and are then asked for one by one. */
+/* Many keys share the blame, and are then asked for one by one, until it is known whose it is. */
 static const char *note_late_keys(struct gateway *gateway, struct gateway_keys keys)
 {
-    if (keys.n == 1)
-        return asking_note_late_key(gateway, keys.items);
-    gateway->glance_max = 1;
-    return ASKING_KEY_LATE;
+    gateway->glanced.most = keys.n > 1 ? 1 : 0;
+    return keys.n > 1 ? ASKING_KEY_LATE : asking_note_late_key(gateway, keys.items);
 }
 
 bool asking_about(struct gateway *gateway, struct arena *arena, struct gateway_keys keys,

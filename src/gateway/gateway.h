@@ -53,10 +53,11 @@ struct gateway {
     struct feed feed;
     int64_t polled_ms; /* when the last poll succeeded (steady clock); 0: never */
 
-    /* Keys that the next statement may glance at: fewer after one that was late; 0: the most. */
+    /* Keys that the next statement may glance at to judge sessions: fewer after one that was late;
+     * 0: the most.  Logins have a number of their own, or they would undo this. */
     size_t glance_max;
     struct glanced glanced; /* keys that logins ask about now */
-    uint64_t n_polls;       /* how often changes were read, or everything was marked instead */
+    uint64_t n_polls;       /* how often changes were to be read */
     int64_t turn_ms;        /* how long a turn of judging goes on; 0: JUDGE_TURN_MS */
 
     /* Where accounts are on several nodes.  The feed is unused then. */

@@ -27,25 +27,18 @@ static bool was_late(struct gateway *gateway, const struct gateway_key *key)
     return known && known->late_until_ms > 0;
 }
 
-/* Where accounts are on several nodes, a statement is for one of them. */
-static bool may_join(struct gateway *gateway, const struct gateway_key *key)
+size_t glanced_most(const struct gateway *gateway)
 {
-    const struct glanced *glanced = &gateway->glanced;
-
-    if (!pg_is_distributed(gateway->pg))
-        return true;
-    return ident_assigned(key->account_id, IDENT_ACCOUNT) &&
-           (glanced->n == 0 || text_eq(key->account_id, glanced->keys[0].account_id));
+    return gateway->glanced.most > 0 ? gateway->glanced.most : GLANCED_MAX;
 }
 
 void glanced_add(struct gateway *gateway, const struct gateway_key *key)
 {
     struct glanced *glanced = &gateway->glanced;
-    const size_t most = gateway->glance_max > 0 ? gateway->glance_max : GLANCED_MAX;
     const char *account_id, *fingerprint;
 
-    if (glanced->n == most || find_glanced(glanced, key) < glanced->n || was_late(gateway, key) ||
-        !may_join(gateway, key))
+    if (pg_is_distributed(gateway->pg) || glanced->n == glanced_most(gateway) ||
+        find_glanced(glanced, key) < glanced->n || was_late(gateway, key))
         return;
     account_id = arena_copy(&glanced->arena, key->account_id.s, key->account_id.len);
     fingerprint = arena_copy(&glanced->arena, key->fingerprint.s, key->fingerprint.len);

@@ -21,10 +21,16 @@ struct glanced {
     size_t n;
     const struct gateway_glance *seen; /* of each key; NULL: nothing was read */
     uint64_t n_polls;                  /* that there had been then */
+    size_t most;                       /* keys of the next statement: fewer after one that was late;
+                                        * 0: GLANCED_MAX */
     struct arena arena;                /* holds all of it */
 };
 
-/* Adds a key, as far as there is room and one statement may name it, too. */
+/* Returns how many keys the next statement may glance at. */
+size_t glanced_most(const struct gateway *gateway);
+
+/* Adds a key, as far as there is room.  Not where accounts are on several nodes: a statement is for
+ * one of them, and one that is late is that node's fault. */
 void glanced_add(struct gateway *gateway, const struct gateway_key *key);
 
 /* Glances at the keys, if there are any. */

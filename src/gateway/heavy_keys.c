@@ -60,7 +60,7 @@ static bool has_grant(const struct heavy_key *known)
 }
 
 /* Forgets the key whose grant was not used for the longest time, if there are as many as may be. */
-static void make_grant_room(struct heavy_keys *keys)
+static void make_grant_room(struct heavy_keys *keys, size_t most)
 {
     struct heavy_key *oldest = NULL;
     size_t n = 0;
@@ -74,17 +74,17 @@ static void make_grant_room(struct heavy_keys *keys)
         if (!oldest || known->used < oldest->used)
             oldest = known;
     }
-    if (n >= HEAVY_GRANTS_MAX)
+    if (n >= most)
         heavy_key_forget(oldest);
 }
 
-bool heavy_key_grant(struct heavy_keys *keys, struct heavy_key *known,
+bool heavy_key_grant(struct heavy_keys *keys, size_t most, struct heavy_key *known,
                      const struct judge_grant *grant)
 {
     struct judge_grant *copy = &known->grant;
     bool ok;
 
-    make_grant_room(keys);
+    make_grant_room(keys, most);
     ok = copy_into(&known->arena, grant->account_id, &copy->account_id) &&
          copy_into(&known->arena, grant->digest, &copy->digest) &&
          copy_into(&known->arena, grant->options, &copy->options) &&

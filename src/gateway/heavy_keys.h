@@ -11,7 +11,7 @@
  * push out what is known of them. */
 #define HEAVY_KEYS_MAX 1024
 
-/* So many grants are kept, each of up to 4096 rules. */
+/* So many grants of keys that have much are kept, each of up to 4096 rules. */
 #define HEAVY_GRANTS_MAX 64
 
 /* A key with fewer credentials and rules together has little. */
@@ -44,10 +44,9 @@ struct heavy_key *heavy_keys_find(struct heavy_keys *keys, const struct gateway_
 struct heavy_key *heavy_keys_renew(struct heavy_keys *keys, const struct gateway_key *key,
                                    struct text digest);
 
-/* Keeps a copy of the grant; the one that was not used for the longest time may have to go for it.
- * Returns false, and knows nothing of the key any more, if memory runs
- * out. */
-bool heavy_key_grant(struct heavy_keys *keys, struct heavy_key *known,
+/* Keeps a copy of the grant; of `most` that are kept, the one that was not used for the longest
+ * time goes for it.  Returns false, and knows nothing of the key any more, if memory runs out. */
+bool heavy_key_grant(struct heavy_keys *keys, size_t most, struct heavy_key *known,
                      const struct judge_grant *grant);
 
 void heavy_key_forget(struct heavy_key *known);

@@ -77,7 +77,7 @@ static void keep_found(struct gateway *gateway, const struct reading_of_key *rea
     if (is_kept)
         known->why = why;
     if (is_kept && !why)
-        (void)heavy_key_grant(keys, known, grant);
+        (void)heavy_key_grant(keys, is_heavy ? HEAVY_GRANTS_MAX : HEAVY_KEYS_MAX, known, grant);
 }
 
 /* Reads what a key has, without some owners if that is over the limits.  Returns false with the

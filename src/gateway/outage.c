@@ -26,7 +26,9 @@ void outage_note(struct gateway *gateway, bool ok, const struct error *err, int6
 
 bool outage_is_over(struct gateway *gateway, struct error *err)
 {
-    bool is_patient = gateway->n_late % JUDGE_PATIENT_EVERY == 0;
+    /* A new session to a distant server takes some ten round trips: each second try has time for
+     * them, the first one too. */
+    const bool is_patient = gateway->n_late % 2 != 0;
     bool ok;
 
     if (!gateway->is_away)

@@ -184,6 +184,25 @@ START_TEST(one_of_many_keys_is_late)
 }
 END_TEST
 
+/* After one that was late, judging goes on with fewer keys at once, whoever logs in meanwhile. */
+START_TEST(logins_change_no_number_of_judging)
+{
+    gateway.glance_max = 1;
+    for (size_t i = 0; i < N_QUESTIONS; i++)
+        ask(i, i);
+    answer_all();
+    ask(0, 0);
+    answer_all();
+    ck_assert_uint_eq(gateway.glance_max, 1);
+    fake_keys[0].is_late = true;
+    gateway.glance_max = GLANCED_MAX;
+    for (size_t i = 0; i < N_QUESTIONS; i++)
+        ask(i, i);
+    answer_all();
+    ck_assert_uint_eq(gateway.glance_max, GLANCED_MAX);
+}
+END_TEST
+
 Suite *gateway_client_suite(void)
 {
     Suite *suite = suite_create("gateway/client");
@@ -195,6 +214,7 @@ Suite *gateway_client_suite(void)
     tcase_add_test(tcase, a_poll_comes_before_the_answer);
     tcase_add_test(tcase, a_poll_comes_between_two_answers);
     tcase_add_test(tcase, one_of_many_keys_is_late);
+    tcase_add_test(tcase, logins_change_no_number_of_judging);
     suite_add_tcase(suite, tcase);
     return suite;
 }
