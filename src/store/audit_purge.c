@@ -4,14 +4,15 @@
 
 /* clang-format off */
 
+#define STEP_EVENTS "2000"
+
 /* $1 the last event of the step before, $2 days to keep.
  * An event may have 128 KiB, and a step its 10 minutes: 2,000 events fit into that on a slow disk.
  * Numbers ascend with time, but not where a clock was wrong: the steps go to the end of the table.  Each
- * starts after the last event of the step before and does not scan removed rows again.  In the order of
- * numbers, so that a run that fails leaves no gap among the events. */
+ * starts after the last event of the step before and does not scan removed rows again. */
 const struct pg_statement audit_purge_statement = {
     .name = "audit_event_purge",
-    .types = PG_BIGINT PG_BIGINT PG_BIGINT,
+    .types = PG_BOOL PG_BIGINT PG_BIGINT,
     .writes = true,
     .sql =
         "WITH seen AS ("
@@ -20,7 +21,7 @@ const struct pg_statement audit_purge_statement = {
               " FROM adit.audit_event AS e"
               " WHERE e.id > $1::bigint"
               " ORDER BY e.id"
-              " LIMIT 2000) AS s"
+              " LIMIT " STEP_EVENTS ") AS s"
         "), gone AS ("
             "DELETE FROM adit.audit_event AS e"
             " WHERE e.id > $1::bigint"
@@ -28,7 +29,7 @@ const struct pg_statement audit_purge_statement = {
               " AND e.at < now() - $2::bigint * interval '1 day'"
             " RETURNING e.id"
         ")"
-        " SELECT seen.n, seen.last, (SELECT count(*) FROM gone)"
+        " SELECT seen.n = " STEP_EVENTS ", seen.last, (SELECT count(*) FROM gone)"
         " FROM seen",
     /* $1 days to keep.  Each node reads its tables once; a step would read them all, since no index
      * has the events of all accounts in order. */
@@ -38,7 +39,7 @@ const struct pg_statement audit_purge_statement = {
             " WHERE e.at < now() - $1::bigint * interval '1 day'"
             " RETURNING e.id"
         ")"
-        " SELECT 0::bigint, 0::bigint, count(*)"
+        " SELECT false, 0::bigint, count(*)"
         " FROM gone",
 };
 
@@ -48,7 +49,7 @@ const struct pg_statement audit_purge_statement = {
 
 /* clang-format on */
 
-enum purge_column { COLUMN_SEEN, COLUMN_LAST, COLUMN_GONE };
+enum purge_column { COLUMN_MORE, COLUMN_LAST, COLUMN_GONE };
 
 static bool purge_by_age(struct pg *pg, int64_t days, const struct work *work, int64_t *n,
                          struct error *err)
@@ -69,7 +70,7 @@ bool audit_purge(struct pg *pg, int64_t days, const struct work *work, int64_t *
                  struct error *err)
 {
     int64_t last = 0;
-    int64_t n_seen;
+    bool more;
 
     *n = 0;
     if (pg_is_distributed(pg))
@@ -84,9 +85,9 @@ bool audit_purge(struct pg *pg, int64_t days, const struct work *work, int64_t *
             return false;
         last = pg_int(result, 0, COLUMN_LAST);
         *n += pg_int(result, 0, COLUMN_GONE);
-        n_seen = pg_int(result, 0, COLUMN_SEEN);
+        more = pg_bool(result, 0, COLUMN_MORE); /* others write meanwhile, without end */
         pg_result_free(result);
         work_show(work, *n);
-    } while (n_seen > 0);
+    } while (more);
     return true;
 }
