@@ -67,9 +67,10 @@ class Changes(GatewayCase):
 
     def lost(self, key):
         """The credentials that the log names for the last session of the key that ended."""
-        lines = [json.loads(line) for line in self.gateway.log().splitlines()
-                 if '"session ended"' in line and '"%s"' % key.fingerprint in line]
-        return lines[-1].get("credentials", "")
+        lines = until(lambda: [line for line in self.gateway.log().splitlines()
+                               if '"session ended"' in line and '"%s"' % key.fingerprint in line],
+                      "the line of the end")
+        return json.loads(lines[-1]).get("credentials", "")
 
     def test_patch(self):
         """Each change in turn, while all tunnels stand."""
