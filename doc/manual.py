@@ -180,7 +180,8 @@ def item(name, schema, is_required, is_answer):
     lines += mdoc(schema.get("description") or whole["description"]) + referred(schema)
     if "uniqueItems" in whole and not is_answer:
         lines.append("No entry may be given twice.")
-    if "default" in whole:
+    # Of what the deployment names, the description tells.
+    if "default" in whole and "service" not in str(whole["default"]):
         lines += mdoc("The default is `%s`." % json.dumps(whole["default"]))
     return lines
 

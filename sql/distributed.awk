@@ -58,6 +58,7 @@ function fold(line,    indent, at) {
     print line
 }
 END {
+    print "-- Made from distributed.sql.in and src/model/member_table.h: \"make regen\" makes it again."
     while ((getline line < template) > 0) {
         expanded = line
         while (match(expanded, /\{[a-z_]+ [A-Z_]+( [a-z]+)?\}/))

@@ -808,8 +808,9 @@ CREATE TRIGGER renew_incarnation BEFORE UPDATE OF provider, client_id ON adit.oa
 --
 -- A public key is no secret, and whoever adds a grant to somebody else's key can take it away again, which
 -- ends the sessions that stand on it.  So whoever has an API key for own credentials alone adds none to a
--- key that is in a credential of another owner, and has at most 500 of a key, so that others come in.
--- Operators, and API keys that may change everything, are not bound by that.
+-- key that is in a credential of another owner (but for two that insert it at the same moment), and has at
+-- most 500 of a key, so that others come in.  Operators, and API keys that may change everything, are not
+-- bound by that.
 --
 -- A new row costs one look at the index.  From 500 on, a transaction holds a lock for its key, so that each
 -- counts what the one before it has committed.  So the limit is exact unless more than 500 transactions

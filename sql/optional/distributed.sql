@@ -1,3 +1,4 @@
+-- Made from distributed.sql.in and src/model/member_table.h: "make regen" makes it again.
 -- The writes of callers for a database whose accounts are on several nodes ([database] distributed).
 --
 -- Citus sends a statement to one node as it is, but for an INSERT within a larger statement.  So each write
@@ -7,11 +8,24 @@
 --
 -- A key that may not write reads no row: the time until its 403 would tell what the rows hold.
 --
--- Made from distributed.sql.in and the table of members: "make regen" makes it again.
 -- citus.sql runs this.  The functions also run on a plain PostgreSQL.  Run it again after an upgrade.
 
 SET search_path = pg_catalog, pg_temp;
 SET client_min_messages = warning;
+
+-- Those of an earlier version may take or return something else.
+DO $$
+DECLARE
+    former pg_catalog.regprocedure;
+BEGIN
+    FOR former IN
+        SELECT p.oid FROM pg_catalog.pg_proc AS p
+        WHERE p.pronamespace = 'adit'::pg_catalog.regnamespace AND p.proargnames[1] = 'p_account'
+    LOOP
+        EXECUTE pg_catalog.format('DROP FUNCTION %s', former);
+    END LOOP;
+END
+$$;
 
 -- Every function of this file names what it looks for, so that rights to columns are enough.
 CREATE OR REPLACE FUNCTION adit.note_caller(

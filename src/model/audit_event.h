@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/must_check.h"
 #include "base/text.h"
+#include "model/member_table.h"
 #include "model/oauth_module.h"
 
 /* "ae_", 19 digits, NUL.  The number has leading zeros, so that identifiers sort by age. */
@@ -17,14 +18,10 @@
 /* The columns that `changed` names otherwise, and those that it leaves out.  audit_event_write()
  * and the SQL of filters are made from these. */
 /* clang-format off */
+#define AUDIT_EVENT_NOT(...)
+#define AUDIT_EVENT_OF_PROVIDER(ROW, name, ...) ROW(#name, "provider." #name)
 #define AUDIT_EVENT_RENAMED(ROW)                                                                   \
-    ROW("client_id", "provider.client_id")                                                         \
-    ROW("client_secret", "provider.client_secret")                                                 \
-    ROW("scopes", "provider.scopes")                                                               \
-    ROW("email_addresses", "provider.email_addresses")                                             \
-    ROW("email_domains", "provider.email_domains")                                                 \
-    ROW("teams", "provider.teams")                                                                 \
-    ROW("organizations", "provider.organizations")                                                 \
+    OAUTH_MODULE_MEMBERS(AUDIT_EVENT_NOT, AUDIT_EVENT_OF_PROVIDER, ROW)                            \
     ROW("certificate_authority_ids", "certificate_authorities")
 #define AUDIT_EVENT_LEFT_OUT(ROW)                                                                  \
     ROW("client_secret_key_id")                                                                    \

@@ -79,7 +79,7 @@ struct document_secret {
 struct document_oauth {
     struct text edge_id;
     struct text id;             /* of the route */
-    struct oauth_module module; /* its client_secret is absent */
+    struct oauth_module module; /* of its client_secret, only what is sealed */
     struct document_secret secret;
 };
 

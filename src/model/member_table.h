@@ -13,6 +13,7 @@
  *             NUMBER  int64_t, bigint             TIME      int64_t in seconds, timestamptz
  *             SECRET  struct field_secret, sealed: the columns name_key_id and name_sealed
  *             PROVIDER  int, smallint: the position of the identity provider; 0, NULL: none
+ *             A column of BOOL, UINT32, NUMBER and TIME is NOT NULL.
  *     use     KEY     identifies the resource in its account
  *             PATH    the same, and the resource's struct has it not
  *             CHANGE  in the bodies of POST, PUT and PATCH

@@ -10,12 +10,18 @@
 #     reads[t, i]               whether statements return it
 #     writes[t, i]              whether statements write it
 #     empty[t, i]               what it has if it is not given, as SQL; "" if that is NULL
+function refuse(why) {
+    print "members.awk: " why > "/dev/stderr"
+    failed = 1
+    exit 1
+}
 function add_column(name, kind_, use_, shown, absent,    i) {
-    if (!(kind_ in sql_types)) {
-        print "members.awk: the kind " kind_ " is unknown" > "/dev/stderr"
-        failed = 1
-        exit 1
-    }
+    if (!(kind_ in sql_types))
+        refuse("the kind " kind_ " is unknown")
+    if (use_ ~ /^(CHANGE|CREATE|OWNER)$/ && shown != "SHOWN")
+        refuse(name " is in bodies, and not in answers")
+    if (use_ != "SERVER" && (kind_ == "TIME" || kind_ == "NUMBER"))
+        refuse(name ": no body has a " kind_)
     i = ++n_of[table]
     column[table, i] = name
     kind[table, i] = kind_
@@ -56,10 +62,8 @@ BEGIN {
     }
 }
 END {
-    if (!failed && n_tables == 0) {
-        print "members.awk: there is no table" > "/dev/stderr"
-        failed = 1
-    }
     if (failed)
         exit 1
+    if (n_tables == 0)
+        refuse("there is no table")
 }

@@ -11,7 +11,7 @@ function put_read(    i, n, sealed, columns, types, nothing, provider) {
         if (!reads[table, i])
             continue
         if (kind[table, i] == "PROVIDER")
-            provider = n
+            provider = n + 0
         n++
         if (kind[table, i] == "SEALED")
             sealed = ", sealed"
@@ -25,7 +25,7 @@ function put_read(    i, n, sealed, columns, types, nothing, provider) {
     put("COLUMNS(row" sealed ")", columns)
     put("TYPES", types)
     put("NO_COLUMNS", nothing)
-    if (provider)
+    if (provider != "")
         put("PROVIDER", provider)
 }
 # Returns whether the resource has an owner; $4 is the first parameter.
@@ -65,6 +65,8 @@ function put_changed(    i, n, set, params) {
     for (i = 1; i <= n_of[table]; i++) {
         if (use[table, i] != "CHANGE")
             continue
+        if (kind[table, i] !~ /^TEXTS?$/)
+            refuse(column[table, i] ": a PATCH that leaves out a " kind[table, i] " would change it")
         n++
         set = item(set, quoted(column[table, i] " = coalesce($" n "::" type[table, i] ", ") \
             " row " quoted(column[table, i] ")"))

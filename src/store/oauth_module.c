@@ -268,6 +268,7 @@ bool store_oauth_module_put(struct store *store, const struct store_request *req
     return right || error_cause(err, ERR_INTERNAL, "oauth module: the account was not found");
 }
 
+/* What is sealed belongs to the result, and is of no use any more. */
 static bool open_secret(const struct store *store, const struct pg_result *result,
                         struct arena *arena, struct oauth_module_item *item, struct error *err)
 {
@@ -277,9 +278,12 @@ static bool open_secret(const struct store *store, const struct pg_result *resul
         oauth_secret_place(pg_text(result, 0, CALLER_ACCOUNT_ID), &item->route, module->provider);
 
     /* Of a provider that only a later version knows, nothing is shown. */
-    return !secret->sealed || module->provider == 0 ||
-           keyring_open(store->keyring, &place, secret->key_id, secret->sealed, secret->sealed_len,
-                        arena, &secret->plain, err);
+    bool ok = !secret->sealed || module->provider == 0 ||
+              keyring_open(store->keyring, &place, secret->key_id, secret->sealed,
+                           secret->sealed_len, arena, &secret->plain, err);
+
+    *secret = (struct field_secret){.plain = secret->plain};
+    return ok;
 }
 
 static bool read_module(const struct pg_result *result, int row, struct arena *arena,

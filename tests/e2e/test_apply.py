@@ -724,8 +724,8 @@ class Changes(ApplyCase):
             self.assert_error(self.stack.client(account.admin.key).get("/edges/tls/t9/mutual_tls"), 9004)
         self.assertEqual(len(self.apply(both, "--account", self.account.id)), 1)
         del both["accounts"][0]["id"]
-        self.assertEqual(len(self.apply(both, "--account", other.id)), 1)
-        self.assert_ok(self.stack.client(other.admin.key).get("/edges/tls/t9/mutual_tls"))
+        self.assertIn("id is missing. With --account, the file names it.",
+                      self.apply(both, "--account", other.id, status=1))
 
 
 class Pruning(ApplyCase):

@@ -244,39 +244,6 @@ static void tell_account_values(struct document *document, const struct document
     }
 }
 
-/* Keeps a file to the account that the operator named. */
-static void keep_to_account(struct document *document, struct document_item *item)
-{
-    const struct text only = text_of(document->ctl->options.account);
-    struct text *id = &item->entry.of.account_entry.id;
-    struct error err;
-
-    if (!only.s || text_eq(*id, only))
-        return;
-    if (!id->s) {
-        *id = only;
-        return;
-    }
-    error_say(&err, ERR_WRONG_VALUE, "The account is %s, and --account permits only %s.", id->s,
-              only.s);
-    document_tell(document, &item->entry, &err);
-}
-
-static bool take_entry(void *context, const struct document_entry *entry, struct error *err)
-{
-    struct document *document = context;
-    struct document_item *item = make_item(document, entry);
-
-    if (item && entry->kind == DOCUMENT_ACCOUNT)
-        keep_to_account(document, item);
-    if (!item || (entry->kind == DOCUMENT_ACCOUNT ? !add_account(document, item)
-                                                  : !add_item(document, item)))
-        return error_set(err, ERR_OUT_OF_MEMORY);
-    if (document->n_faults > 0)
-        document_tell_values(document, &item->entry, NULL);
-    return true;
-}
-
 /* Nobody will compare a faulty document with the database: tells all, in the order of the file. */
 static void take_fault(void *context, const struct document_entry *entry, const struct error *err)
 {
@@ -286,6 +253,38 @@ static void take_fault(void *context, const struct document_entry *entry, const 
     for (size_t i = 0; i < n_to_tell; i++)
         tell_account_values(document, &document->accounts[i]);
     document_tell(document, entry, err);
+}
+
+/* Keeps a file to the account that the operator named. */
+static void keep_to_account(struct document *document, const struct document_entry *entry)
+{
+    const char *only = document->ctl->options.account;
+    const struct text id = entry->of.account_entry.id;
+    struct error err;
+
+    if (!only || text_eq(id, text_of(only)))
+        return;
+    if (id.s)
+        error_say(&err, ERR_WRONG_VALUE, "The account is %.*s, and --account permits only %s.",
+                  (int)id.len, id.s, only);
+    else
+        error_say(&err, ERR_WRONG_VALUE, "id is missing. With --account, the file names it.");
+    take_fault(document, entry, &err);
+}
+
+static bool take_entry(void *context, const struct document_entry *entry, struct error *err)
+{
+    struct document *document = context;
+    struct document_item *item = make_item(document, entry);
+
+    if (entry->kind == DOCUMENT_ACCOUNT)
+        keep_to_account(document, entry);
+    if (!item || (entry->kind == DOCUMENT_ACCOUNT ? !add_account(document, item)
+                                                  : !add_item(document, item)))
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    if (document->n_faults > 0)
+        document_tell_values(document, &item->entry, NULL);
+    return true;
 }
 
 /* ---- files ---- */
