@@ -37,25 +37,25 @@ function findCredential(word: string): string {
 // By the last part of the list's address.
 export const SEARCHABLE: Record<string, Searchable> = {
     credentials: {
-        members: ["id", "created_at", "description", "metadata", "owner_id", "acl", "fingerprint", "key_type"],
+        members: ["id", "created_at", "description", "metadata", "key_type", "fingerprint", "acl", "owner_id"],
         find: findCredential,
     },
     oauth: {
         members: [
             "edge_id",
-            "id",
             "enabled",
-            "provider",
             "email_addresses",
             "email_domains",
             "teams",
             "organizations",
+            "id",
+            "provider",
             "admits",
         ],
         find: (word) => anyOf(word, ["edge_id", "id"]),
     },
     mutual_tls: {
-        members: ["edge_id", "id", "enabled", "certificate_authority_ids"],
+        members: ["edge_id", "enabled", "certificate_authority_ids", "id"],
         find: (word) => `${anyOf(word, ["edge_id"])} || ${quote(word)} in obj.certificate_authority_ids`,
     },
     history: {
