@@ -52,9 +52,8 @@ static void add_id(struct call *call, struct text value)
  * ours may be a session.  Those of the default prefix come first. */
 void visit_ask(struct call *call)
 {
-    struct text header = call_variable(call, GATE_COOKIE);
     struct text_list *ids = &call->question.session_ids;
-    struct text rest = header;
+    size_t place = 0;
     struct buf name = {0};
     struct text value;
 
@@ -64,10 +63,10 @@ void visit_ask(struct call *call)
         return;
     buf_puts(&name, call->lane->worker->gate->names.cookie_prefix);
     buf_puts(&name, COOKIE_SESSION);
-    while (!name.failed && (value = cookie_next(&rest, buf_text(&name))).s)
+    while (!name.failed && (value = cookie_next(&call->cookies, &place, buf_text(&name))).s)
         add_id(call, value);
-    rest = header;
-    while ((value = cookie_next_ending(&rest, text_of(COOKIE_SESSION))).s)
+    place = 0;
+    while ((value = cookie_next_ending(&call->cookies, &place, text_of(COOKIE_SESSION))).s)
         add_id(call, value);
     buf_free(&name);
 }
@@ -162,12 +161,12 @@ static bool begin_ids(struct call *call, struct text_list *ids, struct error *er
 static bool list_others(struct call *call, struct text_list *ids, struct error *err)
 {
     struct text name = session_cookie_name(call);
-    struct text rest = call_variable(call, GATE_COOKIE);
+    size_t place = 0;
     struct text value;
 
     if (!name.s || !begin_ids(call, ids, err))
         return error_set(err, ERR_OUT_OF_MEMORY);
-    while (ids->n < PROVEN_MAX && (value = cookie_next(&rest, name)).s) {
+    while (ids->n < PROVEN_MAX && (value = cookie_next(&call->cookies, &place, name)).s) {
         struct session session;
         char id[SESSION_ID_SIZE];
 
@@ -298,7 +297,7 @@ static enum visit_found try_cookie(struct call *call, struct text value, bool mu
 static enum visit_found find_session(struct call *call, bool must_live, struct session *session,
                                      struct error *err)
 {
-    struct text rest = call_variable(call, GATE_COOKIE);
+    size_t place = 0;
     struct text name = session_cookie_name(call);
     struct text value;
     struct session refused;
@@ -309,7 +308,7 @@ static enum visit_found find_session(struct call *call, bool must_live, struct s
         (void)error_set(err, ERR_OUT_OF_MEMORY);
         return VISIT_UNKNOWN;
     }
-    while (found == VISIT_NONE && (value = cookie_next(&rest, name)).s)
+    while (found == VISIT_NONE && (value = cookie_next(&call->cookies, &place, name)).s)
         found = try_cookie(call, value, must_live, session, &refused, &has_refused, err);
     if (found == VISIT_NONE && has_refused) {
         *session = refused;
@@ -453,14 +452,14 @@ static bool end_and_log(struct call *call, const struct session *session, struct
 bool visit_end_all(struct call *call, struct error *err)
 {
     struct keyring *keyring = call->lane->worker->gate->keyring;
-    struct text rest = call_variable(call, GATE_COOKIE);
+    size_t place = 0;
     struct text name = session_cookie_name(call);
     struct text_list ids;
     struct text value;
 
     if (!name.s || !begin_ids(call, &ids, err))
         return error_set(err, ERR_OUT_OF_MEMORY);
-    while ((value = cookie_next(&rest, name)).s) {
+    while ((value = cookie_next(&call->cookies, &place, name)).s) {
         struct session session;
         enum visit_found found = VISIT_NONE;
 
