@@ -4,7 +4,7 @@
 #define ADIT_STORE_OAUTH_SECRET_H
 
 #include "base/must_check.h"
-#include "store/keyring.h"
+#include "keyring/keyring.h"
 #include "store/oauth_module.h"
 
 /* Returns the place of the client secret of a route's module.  It refers to the text it was given.

@@ -6,7 +6,7 @@
 #include "ctl/document/document.h"
 #include "ctl/progress.h"
 #include "store/document_write.h"
-#include "store/keyring.h"
+#include "keyring/keyring.h"
 
 /* Items that one statement looks for, or writes. */
 #define PLAN_BATCH 500

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Key files, and secrets sealed for their place. */
-#include "store/keyring.h"
+#include "keyring/keyring.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "base/invisible.h"
 #include "base/number.h"
 #include "crypt/crypt.h"
-#include "store/key_file.h"
+#include "keyring/key_file.h"
 
 #define MAX_KEYS 16
 #define REASON_SIZE 256
