@@ -266,11 +266,16 @@ static bool is_dead(const struct call *call, const struct session *session)
            (session_needs_check(session, &limits, call->now) && !text_present(session->token));
 }
 
-/* Looks for the session of a cookie.  Keeps one that the lists do not let in, as it is in the
- * cookie, for the end: *has_refused. */
+/* A session that the lists do not let in, as it is in its cookie, for the end. */
+struct refused {
+    bool is_there;
+    struct session session;
+};
+
+/* Looks for the session of a cookie.  Keeps one that the lists do not let in. */
 static enum visit_found try_cookie(struct call *call, struct text value, bool must_live,
-                                   struct session *session, struct session *refused,
-                                   bool *has_refused, struct error *err)
+                                   struct session *session, struct refused *refused,
+                                   struct error *err)
 {
     struct keyring *keyring = call->lane->worker->gate->keyring;
     enum visit_found found;
@@ -286,9 +291,9 @@ static enum visit_found try_cookie(struct call *call, struct text value, bool mu
             return found;
     }
     /* Whoever has many of these does not make the gate look for as many rows. */
-    if (!*has_refused || is_worth_asking(call, session))
-        *refused = *session;
-    *has_refused = true;
+    if (!refused->is_there || is_worth_asking(call, session))
+        refused->session = *session;
+    refused->is_there = true;
     return VISIT_NONE;
 }
 
@@ -300,8 +305,7 @@ static enum visit_found find_session(struct call *call, bool must_live, struct s
     size_t place = 0;
     struct text name = session_cookie_name(call);
     struct text value;
-    struct session refused;
-    bool has_refused = false;
+    struct refused refused = {.is_there = false};
     enum visit_found found = VISIT_NONE;
 
     if (!name.s) {
@@ -309,9 +313,9 @@ static enum visit_found find_session(struct call *call, bool must_live, struct s
         return VISIT_UNKNOWN;
     }
     while (found == VISIT_NONE && (value = cookie_next(&call->cookies, &place, name)).s)
-        found = try_cookie(call, value, must_live, session, &refused, &has_refused, err);
-    if (found == VISIT_NONE && has_refused) {
-        *session = refused;
+        found = try_cookie(call, value, must_live, session, &refused, err);
+    if (found == VISIT_NONE && refused.is_there) {
+        *session = refused.session;
         found = judge_found(call, session, err);
         if (found == VISIT_FOUND && must_live && is_dead(call, session))
             found = VISIT_NONE;
