@@ -40,7 +40,7 @@ void mutual_tls_module_write_authority(struct buf *out, struct text base_url, st
 {
     json_open(out, '{');
     json_put_member(out, "id", id);
-    uri_write_unchecked(out, base_url, "/certificate_authorities/", id);
+    uri_write(out, base_url, "/certificate_authorities/", id);
     json_close(out, '}');
 }
 
@@ -67,8 +67,8 @@ void mutual_tls_module_write(struct buf *out, const struct mutual_tls_module *mo
 
 void mutual_tls_module_write_uri(struct buf *out, struct text base_url, struct text edge_id)
 {
-    buf_add(out, base_url.s, base_url.len);
+    uri_add_base(out, base_url);
     buf_puts(out, "/edges/tls/");
-    buf_add(out, edge_id.s, edge_id.len);
+    uri_add_id(out, edge_id);
     buf_puts(out, "/mutual_tls");
 }

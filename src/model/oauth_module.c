@@ -8,6 +8,7 @@
 #include "json/write.h"
 #include "model/domain.h"
 #include "model/member.h"
+#include "model/uri.h"
 
 #define COOKIE_PREFIX_MAX 100
 #define EMAIL_LOCAL_MAX 64
@@ -401,10 +402,10 @@ void oauth_module_write(struct buf *out, const struct oauth_module *module,
 void oauth_module_write_uri(struct buf *out, struct text base_url, struct text edge_id,
                             struct text route_id)
 {
-    buf_add(out, base_url.s, base_url.len);
+    uri_add_base(out, base_url);
     buf_puts(out, "/edges/https/");
-    buf_add(out, edge_id.s, edge_id.len);
+    uri_add_id(out, edge_id);
     buf_puts(out, "/routes/");
-    buf_add(out, route_id.s, route_id.len);
+    uri_add_id(out, route_id);
     buf_puts(out, "/oauth");
 }
