@@ -5,8 +5,9 @@
  * unless the code that found the fault has a more exact message.  Numbers below 9000 are those of
  * the interface that this one mirrors.
  *
- * SERVER_ERROR(number, HTTP status, text): answers that the web server makes by itself, configured
- * in nginx/adit.conf.in and apache/common.conf.in.  An includer need not define this macro.
+ * SERVER_ERROR(number, HTTP status, text): answers that the web server makes by itself.
+ * nginx/adit.conf.in and apache/common.conf.in name them by number.  An includer need not define
+ * this macro.
  *
  * make regen makes doc/errors.md from this file.
  */
