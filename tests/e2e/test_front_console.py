@@ -12,7 +12,7 @@ class Console(test_front_docs.Docs):
 
     def test_turned_off(self):
         """--console /none turns it off, and nothing else."""
-        for kinds in test_front_docs.KINDS:
+        for kinds in fronts.GROUPS:
             server = fronts.KINDS[kinds[0]](self.stack)
             self.addCleanup(server.stop)
             server.console = "/none"
