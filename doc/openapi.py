@@ -28,6 +28,8 @@ SOURCE = os.path.join(HERE, "openapi.yaml")
 TABLE = os.path.join(HERE, "..", "src", "base", "error_table.h")
 PROVIDER_TABLE = os.path.join(HERE, "..", "src", "model", "provider_table.h")
 MEMBER_TABLE = os.path.join(HERE, "..", "src", "model", "member_table.h")
+# The columns of events that are texts.
+EVENT_TABLE = os.path.join(HERE, "..", "src", "model", "audit_event.h")
 PAGE = os.path.join(HERE, "..", "src", "api", "page.h")
 # The files of src/store that have a list's table of what filters may name.
 FILTER_TABLES = {"ssh_credential": "ssh_credential_filter.c", "oauth_module": "oauth_module.c",
@@ -91,7 +93,12 @@ def filtered(resource):
         _, _, rows = file.read().partition("#define %s_MEMBERS(" % resource.upper())
     found = re.findall(r"MEMBER\(with, (\w+), (\w+), [^)]*? FILTERED,", rows.partition("\n\n")[0])
     with open(os.path.join(HERE, "..", "src", "store", FILTER_TABLES[resource]), encoding="utf-8") as file:
-        found += re.findall(r'^ {4}\{"([a-z_.]+)", FILTER_(\w+)', file.read(), re.M)
+        text = file.read()
+    with open(EVENT_TABLE, encoding="utf-8") as file:
+        texts = re.findall(r"^ {4}ROW\((\w+)\)", file.read(), re.M)
+    text = text.replace("    AUDIT_EVENT_TEXTS(TEXT_MEMBER)\n",
+                        "".join('    {"%s", FILTER_STRING\n' % name for name in texts))
+    found += re.findall(r'^ {4}\{"([a-z_.]+)", FILTER_(\w+)', text, re.M)
     if not found:
         sys.exit("doc/openapi.py: cannot read what filters of %s may name" % resource)
     return dict(found)
