@@ -54,7 +54,7 @@ static void forget_in(struct heavy_keys *keys, const struct gateway_key *key)
     struct heavy_key *known = heavy_keys_find(keys, key);
 
     if (known)
-        heavy_key_forget(known);
+        heavy_key_forget(keys, known);
 }
 
 /* Keeps what was found about a key.  The digest is that of the glance before it was read: good
@@ -77,7 +77,7 @@ static void keep_found(struct gateway *gateway, const struct reading_of_key *rea
     if (is_kept)
         known->why = why;
     if (is_kept && !why)
-        (void)heavy_key_grant(keys, is_heavy ? HEAVY_GRANTS_MAX : HEAVY_KEYS_MAX, known, grant);
+        (void)heavy_key_grant(keys, known, grant);
 }
 
 /* Reads what a key has, without some owners if that is over the limits.  Returns false with the
@@ -245,8 +245,10 @@ enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena, struc
     if (!known || !text_eq(text_of(known->digest), seen.digest))
         return read_key(gateway, arena, &key, &seen, grant, why);
     *why = known->why;
-    *grant = known->grant;
-    return known->why ? JUDGE_OVER : JUDGE_PERMITTED;
+    if (known->why)
+        return JUDGE_OVER;
+    *grant = heavy_key_granted(known);
+    return JUDGE_PERMITTED;
 }
 
 /* ---- changes ---- */
