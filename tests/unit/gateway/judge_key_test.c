@@ -311,6 +311,27 @@ START_TEST(an_owner_has_much_read)
 }
 END_TEST
 
+/* It is for keys with many rules. */
+START_TEST(an_owner_has_keys_with_little)
+{
+    for (int i = 0; i <= 4; i += 2)
+        fake_keys[i].owner_id = "usr_heavy";
+    fake_keys[2].n_rules = HEAVY_KEY_LEAST + 1;
+    reading_note(&gateway.readings, text_of("usr_heavy"), 2 * READING_AT_ONCE_MS,
+                 clock_steady_ms());
+    for (int i = 0; i < 2; i++) {
+        is_granted(0, "restrict,port-forwarding,permitlisten=\"a:1\"");
+        ck_assert_int_eq(offer(2), JUDGE_AWAY);
+    }
+    fake_keys[4].is_late = true;
+    ck_assert_int_eq(offer(4), JUDGE_AWAY);
+    ck_assert(!gateway.is_away);
+    snprintf(fake_keys[0].digest, sizeof fake_keys[0].digest, "another");
+    fake_keys[0].rule = "bind:b:1";
+    is_granted(0, "restrict,port-forwarding,permitlisten=\"b:1\"");
+}
+END_TEST
+
 /* Who shares a key with an owner that has no time left logs in by what is their own, if that is
  * little. */
 START_TEST(others_share_a_key_with_a_heavy_owner)
@@ -398,6 +419,7 @@ Suite *gateway_judge_key_suite(void)
     tcase_add_test(tcase, many_keys_are_over_the_limits);
     tcase_add_loop_test(tcase, many_keys_are_heavy, 0, 2);
     tcase_add_test(tcase, an_owner_has_much_read);
+    tcase_add_test(tcase, an_owner_has_keys_with_little);
     tcase_add_test(tcase, others_share_a_key_with_a_heavy_owner);
     tcase_add_test(tcase, the_owner_of_what_is_read_pays);
     tcase_add_test(tcase, many_owners_have_much_read);
