@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "pg/outage.h"
 #include "pg/pipeline.h"
-#include "store/node_lane.h"
+#include "nodes/lane.h"
 
 /* Statements of a worker at once.  While the shared session does not work, each has a session of
  * its own. */

@@ -19,7 +19,7 @@
 #include "gateway/state.h"
 #include "gateway/textfile.h"
 #include "pg/pg.h"
-#include "store/node_lane.h"
+#include "nodes/lane.h"
 
 /* Accounts that the next line of the log counts. */
 struct account_news {

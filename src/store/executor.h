@@ -7,7 +7,7 @@
 #include "base/must_check.h"
 #include "model/key_kind.h"
 #include "store/key_kind_sql.h"
-#include "store/node_lane.h"
+#include "nodes/lane.h"
 #include "store/store.h"
 
 /* A caller's statement takes the digest as $1 and the account that the key names as $2, NULL if it

@@ -12,7 +12,7 @@
 #include "pg/pg.h"
 #include "store/key_use.h"
 #include "keyring/keyring.h"
-#include "store/late.h"
+#include "nodes/late.h"
 #include "store/page_rows.h"
 #include "store/request.h"
 

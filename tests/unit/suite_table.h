@@ -59,6 +59,10 @@ SUITE(pg_session_suite)
 SUITE(pg_shed_suite)
 SUITE(pg_value_suite)
 
+/* nodes */
+SUITE(nodes_lane_suite)
+SUITE(nodes_late_suite)
+
 /* serve */
 SUITE(serve_authorizer_suite)
 SUITE(serve_cgi_suite)
@@ -146,8 +150,6 @@ SUITE(resources_suite)
 SUITE(schema_sql_suite)
 SUITE(statements_suite)
 SUITE(store_filter_suite)
-SUITE(store_late_suite)
-SUITE(store_node_lane_suite)
 SUITE(store_permission_suite)
 SUITE(store_plans_suite)
 SUITE(store_script_suite)

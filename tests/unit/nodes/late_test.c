@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of what is known of nodes that do not answer. */
-#include "store/late.h"
+#include "nodes/late.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -154,9 +154,9 @@ START_TEST(nodes_of_many_accounts)
 }
 END_TEST
 
-Suite *store_late_suite(void)
+Suite *nodes_late_suite(void)
 {
-    Suite *suite = suite_create("store/late");
+    Suite *suite = suite_create("nodes/late");
     TCase *tcase = tcase_create("late nodes");
 
     tcase_add_checked_fixture(tcase, start_over, NULL);

@@ -2,8 +2,8 @@
 /* Nodes that do not answer, where the rows are on several nodes.  Few lanes wait for such a node,
  * and other requests for its accounts are refused, so that they leave lanes to accounts on other
  * nodes. */
-#ifndef ADIT_STORE_LATE_H
-#define ADIT_STORE_LATE_H
+#ifndef ADIT_NODES_LATE_H
+#define ADIT_NODES_LATE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is known of nodes that do not answer. */
-#include "store/late.h"
+#include "nodes/late.h"
 
 #include <stdio.h>
 #include <string.h>

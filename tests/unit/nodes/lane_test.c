@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the statements of a lane, where the rows are on several nodes. */
-#include "store/node_lane.h"
+#include "nodes/lane.h"
 
 #include <check.h>
 
@@ -81,9 +81,9 @@ START_TEST(one_node)
 }
 END_TEST
 
-Suite *store_node_lane_suite(void)
+Suite *nodes_lane_suite(void)
 {
-    Suite *suite = suite_create("store/node_lane");
+    Suite *suite = suite_create("nodes/lane");
     TCase *tcase = tcase_create("lanes");
 
     tcase_add_checked_fixture(tcase, open_lane, close_lane);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Statements for accounts on several nodes. */
-#include "store/node_lane.h"
+#include "nodes/lane.h"
 
 #include <string.h>
 

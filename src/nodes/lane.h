@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The statements of one lane, where the rows are on several nodes: finds the node of an account,
- * and refuses what a node that does not answer (store/late.h) would keep waiting. */
-#ifndef ADIT_STORE_NODE_LANE_H
-#define ADIT_STORE_NODE_LANE_H
+ * and refuses what a node that does not answer (nodes/late.h) would keep waiting. */
+#ifndef ADIT_NODES_LANE_H
+#define ADIT_NODES_LANE_H
 
 #include <stdbool.h>
 
 #include "base/error.h"
 #include "base/must_check.h"
 #include "pg/pg.h"
-#include "store/late.h"
+#include "nodes/late.h"
 
 /* All zero: nothing is refused. */
 struct node_lane {
