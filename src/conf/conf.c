@@ -115,7 +115,7 @@ static const char *check_domain_ports(struct conf *conf, char *value)
 
 static const char *check_distributed(struct conf *conf, char *value)
 {
-    return conf_value_yes_or_no(value, &conf->is_distributed);
+    return conf_value_yes_or_no(value, &conf->is_by_account);
 }
 
 static const char *check_without_module(struct conf *conf, char *value)

@@ -73,7 +73,7 @@ struct conf {
     char *admin_conninfo;        /* for aditctl */
     bool require_acl;            /* a credential needs a rule */
     bool require_account_in_key; /* of an API key */
-    bool is_distributed;         /* the database's rows are on several nodes */
+    bool is_by_account;          /* each account has a place of its own in the database */
     char *key_file;
     struct conf_gateway gateway;
     struct conf_mutual_tls mutual_tls;

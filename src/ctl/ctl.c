@@ -15,6 +15,7 @@
 #include "ctl/output.h"
 #include "ctl/progress.h"
 #include "ctl/verbs.h"
+#include "nodes/nodes.h"
 
 static bool is_plain_name(const char *name)
 {
@@ -40,6 +41,11 @@ static const char *operator_name(void)
     return text;
 }
 
+void ctl_place(struct pg *pg, const struct conf *conf)
+{
+    nodes_place(pg, conf->is_by_account);
+}
+
 static int run_verb(struct ctl *ctl, const struct verb *verb)
 {
     /* These failures come before the verb has an answer, or lose it. */
@@ -60,7 +66,7 @@ static int run_verb(struct ctl *ctl, const struct verb *verb)
         ctl->pg = pg_new(as_owner ? ctl->conf.admin_conninfo : ctl->conf.conninfo, &wait);
         if (ctl->pg) {
             pg_name_operator(ctl->pg, operator_name());
-            pg_set_distributed(ctl->pg, ctl->conf.is_distributed);
+            ctl_place(ctl->pg, &ctl->conf);
         } else {
             ctl_fail("out of memory");
         }

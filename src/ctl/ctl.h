@@ -30,6 +30,9 @@ struct ctl {
     bool lost_output;           /* ctl_flush() has failed, and said so */
 };
 
+/* Tells a driver where the rows are, as the settings say. */
+void ctl_place(struct pg *pg, const struct conf *conf);
+
 /* Calls lost with a line of text for each key that seals secrets but is missing from the keyring. A
  * NULL keyring has no keys.  lost must not keep the line.  Returns how many of the counted secrets
  * are sealed under keys of the keyring. */

@@ -8,14 +8,14 @@
 #include "base/clock.h"
 #include "pg/outage.h"
 #include "pg/pipeline.h"
-#include "nodes/lane.h"
+#include "nodes/nodes.h"
 
 /* Statements of a worker at once.  While the shared session does not work, each has a session of
  * its own. */
 #define SESSIONS 6
 
-/* Of them, those that may wait for a node of Citus that does not answer.  The others serve the
- * accounts of other nodes. */
+/* Of them, those that may wait for a place that does not answer.  The others serve the accounts of
+ * other places. */
 #define MOST_LONG_WAITS (SESSIONS / 2)
 
 /* How long a lane waits for a session: as long as a statement may take. */
@@ -23,7 +23,6 @@
 
 struct session_entry {
     struct pg *pg;
-    struct node_lane nodes;
     const struct wait *wait; /* of the lane that has it */
     bool is_taken;
 };
@@ -39,7 +38,7 @@ struct database {
     struct pg_pipeline *pipeline;
     struct session_entry entries[SESSIONS];
     struct turn *first;
-    struct late_nodes late;
+    struct nodes nodes;
     struct pg_outage outage;
 };
 
@@ -70,7 +69,7 @@ static bool watch(void *context, int fd)
 
 /* ---- sessions ---- */
 
-struct database *database_new(const char *conninfo, bool is_distributed)
+struct database *database_new(const char *conninfo, bool is_by_account)
 {
     struct database *database = calloc(1, sizeof *database);
 
@@ -79,8 +78,6 @@ struct database *database_new(const char *conninfo, bool is_distributed)
     database->pipeline = pg_pipeline_new(conninfo);
     if (database->pipeline)
         pg_pipeline_share_outage(database->pipeline, &database->outage);
-    database->late.most = MOST_LONG_WAITS;
-    database->late.pause_ms = LATE_PAUSE_MS;
     for (size_t i = 0; database->pipeline && i < SESSIONS; i++) {
         struct session_entry *entry = &database->entries[i];
         const struct wait wait = {
@@ -89,11 +86,10 @@ struct database *database_new(const char *conninfo, bool is_distributed)
         entry->pg = pg_new(conninfo, &wait);
         if (!entry->pg)
             break;
-        pg_set_distributed(entry->pg, is_distributed);
+        nodes_place(entry->pg, is_by_account);
+        nodes_join(&database->nodes, entry->pg, MOST_LONG_WAITS, LATE_PAUSE_MS);
         pg_use_pipeline(entry->pg, database->pipeline);
         pg_share_outage(entry->pg, &database->outage);
-        if (is_distributed)
-            node_lane_open(&entry->nodes, entry->pg, &database->late);
     }
     if (database->entries[SESSIONS - 1].pg)
         return database;
@@ -195,7 +191,7 @@ struct pg *database_take(struct database *database, const struct wait *wait, str
         (void)error_cause(err, ERR_DATABASE_TIMEOUT, "all sessions are busy");
         return NULL;
     }
-    if (node_lane_begin(&entry->nodes, id, err))
+    if (pg_turn_to(entry->pg, id, err))
         return entry->pg;
     pass_on(database, entry);
     return NULL;
@@ -208,7 +204,7 @@ void database_give(struct database *database, struct pg *pg, bool ok, const stru
 
         if (entry->pg != pg)
             continue;
-        node_lane_end(&entry->nodes, ok, err);
+        pg_turn_end(entry->pg, ok, err);
         pass_on(database, entry);
         return;
     }

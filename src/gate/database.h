@@ -12,7 +12,7 @@
 struct database;
 
 /* Returns it unconnected, or NULL where memory is short.  The conninfo must outlive it. */
-MUST_CHECK struct database *database_new(const char *conninfo, bool is_distributed);
+MUST_CHECK struct database *database_new(const char *conninfo, bool is_by_account);
 
 /* No lane may hold a session.  NULL is fine. */
 void database_free(struct database *database);
@@ -23,7 +23,7 @@ void database_receive(struct database *database);
 
 /* Returns a session for a statement of a lane, which waits until one is free; database_give() gives
  * it back.  account_id: of the rows; absent: of any.  Returns NULL with *err if none became free in
- * time, or the account's node of Citus does not answer.  *wait must last until then. */
+ * time, or the account's place does not answer.  *wait must last until then. */
 MUST_CHECK struct pg *database_take(struct database *database, const struct wait *wait,
                                     struct text account_id, struct error *err);
 

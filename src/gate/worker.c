@@ -219,7 +219,7 @@ int worker_run(void *gate_of_workers, size_t which)
     if (worker) {
         worker->of.gate = gate;
         worker->of.counts = &gate->counts->of[which];
-        worker->of.database = database_new(gate->conf.gate.conninfo, gate->conf.is_distributed);
+        worker->of.database = database_new(gate->conf.gate.conninfo, gate->conf.is_by_account);
         worker->purge_due_ms = which == 0 ? clock_steady_ms() + PURGE_MS : INT64_MAX;
     }
     if (!serve) {

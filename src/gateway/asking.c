@@ -35,7 +35,7 @@ bool asking_note_outcome(struct gateway *gateway, bool ok, const struct error *e
 bool asking_note_account(struct gateway *gateway, struct follow *follow, bool ok,
                          const struct error *err)
 {
-    node_lane_end(&gateway->nodes, ok, err);
+    pg_turn_end(gateway->pg, ok, err);
     if (ok || !follow)
         return ok;
     if (!follow->is_away && gateway->lost.n++ == 0) {
@@ -81,9 +81,9 @@ bool asking_begin_account(struct gateway *gateway, const char *account_id, struc
     bool is_patient;
 
     pg_set_timeout(gateway->pg, JUDGE_IMPATIENT_MS); /* for the question which node it is */
-    if (!node_lane_begin(&gateway->nodes, account_id, err))
+    if (!pg_turn_to(gateway->pg, account_id, err))
         return false;
-    is_patient = node_lane_n_silent(&gateway->nodes) % JUDGE_PATIENT_EVERY == 0;
+    is_patient = pg_turn_silent(gateway->pg) % JUDGE_PATIENT_EVERY == 0;
     pg_set_timeout(gateway->pg, is_patient ? JUDGE_TIMEOUT_MS : JUDGE_IMPATIENT_MS);
     return true;
 }
@@ -159,7 +159,7 @@ bool asking_about(struct gateway *gateway, struct arena *arena, struct gateway_k
     struct error err, others;
     bool is_there, ok;
 
-    if (pg_is_distributed(gateway->pg))
+    if (pg_is_by_account(gateway->pg))
         return ask_on_node(gateway, arena, keys, statement, out, why);
     *why = "the database did not answer in time; it is asked again soon";
     if (judge_is_shut(gateway))

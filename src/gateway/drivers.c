@@ -2,7 +2,10 @@
 /* The daemon's drivers of the database. */
 #include "gateway/drivers.h"
 
+#include <stdlib.h>
+
 #include "gateway/judge.h"
+#include "nodes/nodes.h"
 
 static struct pg *make_driver(const struct gateway *gateway)
 {
@@ -10,7 +13,7 @@ static struct pg *make_driver(const struct gateway *gateway)
 
     if (!pg)
         return NULL;
-    pg_set_distributed(pg, gateway->conf.is_distributed);
+    nodes_place(pg, gateway->conf.is_by_account);
     pg_set_timeout(pg, JUDGE_TIMEOUT_MS);
     pg_refuse_nothing(pg); /* judging finds out who else is answered */
     return pg;
@@ -20,12 +23,10 @@ bool drivers_open(struct gateway *gateway)
 {
     gateway->pg = make_driver(gateway);
     gateway->edges_pg = make_driver(gateway);
-    if (!gateway->pg || !gateway->edges_pg)
+    gateway->nodes = calloc(1, sizeof *gateway->nodes);
+    if (!gateway->pg || !gateway->edges_pg || !gateway->nodes)
         return false;
-    gateway->late.most = 1; /* there is one lane */
-    gateway->late.pause_ms = JUDGE_PAUSE_MS;
-    if (gateway->conf.is_distributed)
-        node_lane_open(&gateway->nodes, gateway->pg, &gateway->late);
+    nodes_join(gateway->nodes, gateway->pg, 1, JUDGE_PAUSE_MS); /* there is one lane */
     return true;
 }
 
@@ -33,4 +34,5 @@ void drivers_close(struct gateway *gateway)
 {
     pg_free(gateway->pg);
     pg_free(gateway->edges_pg);
+    free(gateway->nodes);
 }

@@ -19,13 +19,14 @@
 #include "gateway/state.h"
 #include "gateway/textfile.h"
 #include "pg/pg.h"
-#include "nodes/lane.h"
 
 /* Accounts that the next line of the log counts. */
 struct account_news {
     size_t n;
     int64_t due_ms; /* no line before (steady clock) */
 };
+
+struct nodes;
 
 struct gateway {
     struct conf conf;
@@ -66,8 +67,7 @@ struct gateway {
     char lost_id[IDENT_SIZE]; /* the first of them, */
     struct error lost_err;    /* and why */
     struct account_news found;
-    struct late_nodes late;
-    struct node_lane nodes;
+    struct nodes *nodes; /* of the driver (drivers.c) */
 
     struct textfile textfile;
 };

@@ -242,7 +242,7 @@ enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena, struc
     /* Finding the only one would ask all nodes. */
     *why = "accounts are on several nodes; name one in the setting account of [gateway], or with "
            "--account";
-    if (pg_is_distributed(gateway->pg) && !ident_assigned(key.account_id, IDENT_ACCOUNT))
+    if (pg_is_by_account(gateway->pg) && !ident_assigned(key.account_id, IDENT_ACCOUNT))
         return JUDGE_FAULT;
     *why = ASKING_KEY_LATE;
     if (known && clock_steady_ms() < known->late_until_ms)
@@ -459,7 +459,7 @@ bool judge_changes(struct gateway *gateway)
     bool is_done;
 
     gateway->n_polls++;
-    is_done = pg_is_distributed(gateway->pg) ? judge_accounts(gateway) : !judge_feed(gateway);
+    is_done = pg_is_by_account(gateway->pg) ? judge_accounts(gateway) : !judge_feed(gateway);
 
     if (asks)
         textfile_count_poll(&gateway->textfile, !gateway->is_away, begun_us);

@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "http/response.h"
 #include "confined/confined.h"
+#include "nodes/nodes.h"
 #include "pg/outage.h"
 #include "pg/pipeline.h"
 #include "serve/cgi.h"
@@ -38,7 +39,7 @@ struct answerer {
     struct key_uses *uses;         /* of all lanes */
     struct store_filters *filters; /* of all lanes; NULL: there is one lane */
     struct page_rows *page_rows;   /* the same */
-    struct late_nodes *late;       /* of all lanes; NULL: there is one lane */
+    struct nodes *nodes;           /* of all lanes; NULL: there is one lane */
     struct pg_outage *outage;      /* the same */
     struct arena arena;
     struct response response;
@@ -48,7 +49,7 @@ static bool answerer_open(struct answerer *answerer, struct pg_pipeline *pipelin
 {
     answerer->pg = pg_new(answerer->process->conf.conninfo, &answerer->wait);
     if (answerer->pg) {
-        pg_set_distributed(answerer->pg, answerer->process->conf.is_distributed);
+        nodes_place(answerer->pg, answerer->process->conf.is_by_account);
         pg_use_pipeline(answerer->pg, pipeline);
         pg_count_in(answerer->pg, answerer->settings->counts);
     }
@@ -60,8 +61,8 @@ static bool answerer_open(struct answerer *answerer, struct pg_pipeline *pipelin
     store_share_page_rows(answerer->store, answerer->page_rows);
     if (answerer->outage)
         pg_share_outage(answerer->pg, answerer->outage);
-    if (answerer->late && pg_is_distributed(answerer->pg))
-        store_share_late(answerer->store, answerer->late);
+    if (answerer->nodes)
+        nodes_join(answerer->nodes, answerer->pg, MOST_LONG_WAITS, LATE_PAUSE_MS);
     return true;
 }
 
@@ -130,7 +131,7 @@ struct worker {
     struct key_uses *uses;
     struct store_filters filters;
     struct page_rows page_rows;
-    struct late_nodes late;
+    struct nodes nodes;
     struct pg_outage outage;
     struct answerer answerers[LANES];
     struct answerer at_once; /* needs neither a stack nor a database */
@@ -175,7 +176,7 @@ static void write_last_uses(const struct worker *worker)
     pg = pg_new(worker->process->conf.conninfo, &wait_alone);
     if (pg) {
         pg_set_timeout(pg, LAST_USES_TIMEOUT_MS);
-        pg_set_distributed(pg, worker->process->conf.is_distributed);
+        nodes_place(pg, worker->process->conf.is_by_account);
         write_uses(&worker->answerers[0], pg);
     }
     pg_free(pg);
@@ -200,7 +201,7 @@ static bool worker_open(struct worker *worker, struct serve *serve)
         answerer->uses = worker->uses;
         answerer->filters = &worker->filters;
         answerer->page_rows = &worker->page_rows;
-        answerer->late = &worker->late;
+        answerer->nodes = &worker->nodes;
         answerer->outage = &worker->outage;
         answerer->settings = &worker->settings;
         if (!serve_add_lane(serve, answer_in_lane, answerer, &answerer->wait) ||
@@ -247,8 +248,6 @@ int worker_serve_fcgi(void *process_of_worker, size_t which)
     bool ok = false;
 
     worker.settings.random = &worker.random;
-    worker.late.most = MOST_LONG_WAITS;
-    worker.late.pause_ms = LATE_PAUSE_MS;
     if (process->metrics)
         worker.settings.counts = &process->metrics->slots[which];
     if (!serve) {

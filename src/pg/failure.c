@@ -49,21 +49,18 @@ static const struct meaning {
     {"58", ERR_DATABASE_UNAVAILABLE, PG_VERDICT_FAILED},
 };
 
-/* Citus says that its own server was killed with the SQLSTATE of a bug, and then ends the session.
- */
-static bool is_killed(const PGresult *result, const char *state)
+static const char *field_of(const PGresult *result, int field)
 {
-    const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    const char *text = PQresultErrorField(result, field);
 
-    return message && strcmp(state, "XX000") == 0 &&
-           strcmp(message, "postmaster was shut down, exiting") == 0;
+    return text ? text : "";
 }
 
-static struct meaning meaning_of(const PGresult *result)
+static struct meaning meaning_of(const PGresult *result, const struct pg_placement *placement)
 {
-    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *state = field_of(result, PG_DIAG_SQLSTATE);
 
-    if (!state || !state[0] || is_killed(result, state))
+    if (!state[0] || placement->has_ended(state, field_of(result, PG_DIAG_MESSAGE_PRIMARY)))
         return (struct meaning){"", ERR_DATABASE_UNAVAILABLE, PG_VERDICT_LOST};
     for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
         if (strncmp(state, meanings[i].state, strlen(meanings[i].state)) == 0)
@@ -72,41 +69,21 @@ static struct meaning meaning_of(const PGresult *result)
     return (struct meaning){state, ERR_INTERNAL, PG_VERDICT_FAILED};
 }
 
-/* A server that ends the session says FATAL. */
-bool pg_is_of_node(const PGresult *result)
-{
-    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
-
-    return state && severity && (strncmp(state, "08", 2) == 0 || strncmp(state, "57P", 3) == 0) &&
-           strcmp(severity, "ERROR") == 0;
-}
-
-enum pg_verdict pg_judge(const PGresult *result)
+enum pg_verdict pg_judge(const PGresult *result, const struct pg_placement *placement)
 {
     ExecStatusType status = PQresultStatus(result);
 
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK || status == PGRES_EMPTY_QUERY)
         return PG_VERDICT_DONE;
-    return meaning_of(result).verdict;
-}
-
-/* Citus passes on the message of a node, but not the name of the constraint.  On a shard, the name
- * of an index ends with "_" and the shard's number. */
-static bool is_condition_named(const char *message, const char *name)
-{
-    const char *at = message ? strstr(message, name) : NULL;
-
-    if (!at || at == message || at[-1] != '"')
-        return false;
-    at += strlen(name);
-    if (*at == '_')
-        at += 1 + strspn(at + 1, "0123456789");
-    return *at == '"';
+    if (placement->is_elsewhere(field_of(result, PG_DIAG_SQLSTATE),
+                                field_of(result, PG_DIAG_SEVERITY_NONLOCALIZED)))
+        return PG_VERDICT_ELSEWHERE;
+    return meaning_of(result, placement).verdict;
 }
 
 /* Returns whether the result is an error of that SQLSTATE by that name, which may be NULL. */
-static bool violates(const PGresult *result, const char *sqlstate, const char *name)
+static bool violates(const PGresult *result, const struct pg_placement *placement,
+                     const char *sqlstate, const char *name)
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char *found = PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME);
@@ -114,24 +91,25 @@ static bool violates(const PGresult *result, const char *sqlstate, const char *n
     if (!name || !state || strcmp(state, sqlstate) != 0)
         return false;
     return found ? strcmp(found, name) == 0
-                 : is_condition_named(PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY), name);
+                 : placement->names(field_of(result, PG_DIAG_MESSAGE_PRIMARY), name);
 }
 
 /* Only the primary message goes to the log: DETAIL quotes rows.  A result of libpq's own has no
  * primary message; the first line of its text takes its place. */
-void pg_describe(struct error *err, const PGresult *result, const struct pg_statement *statement)
+void pg_describe(struct error *err, const PGresult *result, const struct pg_statement *statement,
+                 const struct pg_placement *placement)
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-    enum error_code code = meaning_of(result).code;
+    enum error_code code = meaning_of(result, placement).code;
 
     if (!message)
         message = PQresultErrorMessage(result);
-    if (statement && violates(result, "23505", statement->unique))
+    if (statement && violates(result, placement, "23505", statement->unique))
         code = statement->on_unique;
     for (const struct pg_limit *limit = statement ? statement->limits : NULL; limit && limit->name;
          limit++) {
-        if (violates(result, "23514", limit->name))
+        if (violates(result, placement, "23514", limit->name))
             code = limit->code;
     }
     if (state && statement && statement->ad_hoc_ms && strcmp(state, "57014") == 0)

@@ -5,10 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The triggers run on the nodes, which learn of a setting only by SET LOCAL.  A transaction that
- * has notified cannot be committed on several nodes. */
-static enum pg_outcome enter_everywhere(struct pg_own *own, const char *operator_name,
-                                        int64_t deadline_ms, struct error *err)
+static enum pg_outcome enter_by_text(struct pg_own *own, const char *operator_name,
+                                     int64_t deadline_ms, struct error *err)
 {
     char *name = PQescapeLiteral(own->session.conn, operator_name, strlen(operator_name));
     enum pg_outcome outcome = PG_NO_EFFECT;
@@ -16,11 +14,8 @@ static enum pg_outcome enter_everywhere(struct pg_own *own, const char *operator
 
     if (!name)
         error_set(err, ERR_OUT_OF_MEMORY);
-    else if (snprintf(sql, sizeof sql,
-                      PG_OPERATOR_PATH "; SET LOCAL citus.propagate_set_commands = 'local';"
-                                       " SET LOCAL adit.notify = off;"
-                                       " SET LOCAL adit.caller = ''; SET LOCAL adit.operator = %s",
-                      name) >= (int)sizeof sql)
+    else if (snprintf(sql, sizeof sql, "%s%s", own->placement->operator_sql, name) >=
+             (int)sizeof sql)
         error_cause(err, ERR_INTERNAL, "database: the operator's name is too long");
     else
         outcome = pg_own_run_sql(own, sql, NULL, deadline_ms, err);
@@ -39,8 +34,8 @@ enum pg_outcome pg_operator_enter(struct pg_own *own, const char *operator_name,
     PGresult *last;
     enum pg_outcome outcome;
 
-    if (own->is_distributed)
-        return enter_everywhere(own, operator_name, deadline_ms, err);
+    if (own->placement->operator_sql)
+        return enter_by_text(own, operator_name, deadline_ms, err);
     if (!PQsendQueryParams(own->session.conn, sql, 1, NULL, &operator_name, NULL, NULL, 1))
         return pg_own_not_sent(own, err);
     outcome = pg_own_collect(own, NULL, deadline_ms, &last, err);

@@ -61,15 +61,10 @@ enum pg_outcome pg_own_not_sent(struct pg_own *own, struct error *err)
 static enum pg_outcome judge(struct pg_own *own, const PGresult *result,
                              const struct pg_statement *statement, struct error *err)
 {
-    enum pg_verdict verdict = pg_judge(result);
+    enum pg_verdict verdict = pg_judge(result, own->placement);
 
     if (verdict != PG_VERDICT_DONE)
-        pg_describe(err, result, statement);
-    if (own->is_distributed && pg_is_of_node(result)) {
-        if (pg_own_is_once(statement))
-            err->code = ERR_OUTCOME_UNKNOWN;
-        return PG_FAILED;
-    }
+        pg_describe(err, result, statement, own->placement);
     switch (verdict) {
     case PG_VERDICT_DONE:
         return PG_DONE;
@@ -84,6 +79,10 @@ static enum pg_outcome judge(struct pg_own *own, const PGresult *result,
     case PG_VERDICT_LEAVE:
         pg_own_leave_server(own);
         return PG_NO_EFFECT;
+    case PG_VERDICT_ELSEWHERE:
+        if (pg_own_is_once(statement))
+            err->code = ERR_OUTCOME_UNKNOWN;
+        return PG_FAILED;
     case PG_VERDICT_LOST:
         pg_outage_note_error(own->outage, err->sqlstate);
         own->lacked_memory = !err->sqlstate[0] && pg_is_own_memory(PQresultErrorMessage(result));
@@ -271,8 +270,7 @@ static bool set_up_session(struct pg_own *own, int64_t deadline_ms, struct error
 
     own->sent_us = clock_steady_us();
     PQsetNoticeReceiver(conn, note_notice, own);
-    if (PQsetnonblocking(conn, 1) != 0 ||
-        !PQsendQuery(conn, own->is_distributed ? pg_setup_distributed_sql : pg_setup_sql)) {
+    if (PQsetnonblocking(conn, 1) != 0 || !PQsendQuery(conn, own->placement->setup_sql)) {
         error_cause(err, ERR_DATABASE_UNAVAILABLE, "database: cannot connect: %s",
                     PQerrorMessage(conn));
         return cannot_open(own, err, pg_is_own_memory(PQerrorMessage(conn)));

@@ -13,6 +13,7 @@
 #include "base/wait.h"
 #include "pg/outage.h"
 #include "pg/pg.h"
+#include "pg/placement.h"
 #include "pg/session.h"
 
 /* What became of a query. */
@@ -28,11 +29,12 @@ struct pg_own {
     const char *conninfo;
     struct wait wait;
     struct pg_session session;
-    struct pg_pipeline *pipeline;    /* holds the shared session; NULL: there is none */
-    struct metrics_slot *counts;     /* NULL: nothing is counted */
-    int64_t retry_at_ms;             /* no attempt to connect before */
-    enum error_code refused_with;    /* the code of the last failed attempt to connect */
-    bool is_distributed;             /* the rows are on several nodes (pg_set_distributed) */
+    struct pg_pipeline *pipeline; /* holds the shared session; NULL: there is none */
+    struct metrics_slot *counts;  /* NULL: nothing is counted */
+    int64_t retry_at_ms;          /* no attempt to connect before */
+    enum error_code refused_with; /* the code of the last failed attempt to connect */
+    const struct pg_placement *placement;
+    void *place_lane;                /* pg_place() */
     bool (*goes_on)(void *patience); /* pg_ask_patience(); NULL: each statement may wait long */
     void *patience;
     struct pg_outage *outage; /* of several drivers; NULL: nobody waits for its end */

@@ -49,6 +49,7 @@ struct pg *pg_new(const char *conninfo, const struct wait *wait)
     if (pg) {
         pg->own.conninfo = conninfo;
         pg->own.wait = *wait;
+        pg->own.placement = &pg_plain;
         pg->timeout_ms = RUN_TIMEOUT_MS;
     }
     return pg;
@@ -59,9 +60,26 @@ void pg_name_operator(struct pg *pg, const char *name)
     pg->operator_name = name;
 }
 
-void pg_set_distributed(struct pg *pg, bool is_distributed)
+void pg_place(struct pg *pg, const struct pg_placement *placement, void *lane)
 {
-    pg->own.is_distributed = is_distributed;
+    pg->own.placement = placement;
+    pg->own.place_lane = lane;
+}
+
+bool pg_turn_to(struct pg *pg, const char *account_id, struct error *err)
+{
+    return !pg->own.place_lane || pg->own.placement->turn_to(pg->own.place_lane, account_id, err);
+}
+
+unsigned pg_turn_silent(const struct pg *pg)
+{
+    return pg->own.place_lane ? pg->own.placement->turn_silent(pg->own.place_lane) : 0;
+}
+
+void pg_turn_end(struct pg *pg, bool ok, const struct error *err)
+{
+    if (pg->own.place_lane)
+        pg->own.placement->turn_end(pg->own.place_lane, ok, err);
 }
 
 void pg_refuse_nothing(struct pg *pg)
@@ -80,9 +98,9 @@ void pg_share_outage(struct pg *pg, struct pg_outage *outage)
     pg->own.outage = outage;
 }
 
-bool pg_is_distributed(const struct pg *pg)
+bool pg_is_by_account(const struct pg *pg)
 {
-    return pg->own.is_distributed;
+    return pg->own.placement->is_by_account;
 }
 
 void pg_use_pipeline(struct pg *pg, struct pg_pipeline *pipeline)
@@ -122,13 +140,6 @@ void pg_tell_caller(struct pg *pg, uint32_t caller)
 
 /* ---- one attempt ---- */
 
-/* The SQL of a statement for this database. */
-static const char *sql_for(const struct pg_own *own, const struct pg_statement *statement)
-{
-    return own->is_distributed && statement->distributed_sql ? statement->distributed_sql
-                                                             : statement->sql;
-}
-
 /* Another client of the same pooled session has prepared the statement.  In a transaction, which
  * has failed now, the statement runs again without a name. */
 static enum pg_outcome use_taken_name(struct pg_own *own)
@@ -140,14 +151,14 @@ static enum pg_outcome use_taken_name(struct pg_own *own)
 }
 
 static enum pg_outcome prepare(struct pg_own *own, const struct pg_statement *statement,
-                               int64_t deadline_ms, struct error *err)
+                               const char *sql, int64_t deadline_ms, struct error *err)
 {
     char name[PG_NAME_SIZE];
     PGresult *result;
     enum pg_outcome outcome;
 
-    pg_make_name(name, statement, sql_for(own, statement));
-    if (!PQsendPrepare(own->session.conn, name, sql_for(own, statement), 0, NULL))
+    pg_make_name(name, statement, sql);
+    if (!PQsendPrepare(own->session.conn, name, sql, 0, NULL))
         return pg_own_not_sent(own, err);
     outcome = pg_own_collect(own, statement, deadline_ms, &result, err);
     PQclear(result);
@@ -178,6 +189,10 @@ static bool send_ad_hoc(PGconn *conn, const struct pg_statement *statement,
 static bool send_statement(struct pg_own *own, const struct pg_statement *statement,
                            const struct pg_params *params, bool named)
 {
+    const struct pg_form form = own->placement->form(statement, params);
+    const char *const *values = params->values + form.first;
+    const int *lengths = params->lengths + form.first;
+    const int *formats = params->formats + form.first;
     PGconn *conn = own->session.conn;
 
     own->sent_us = clock_steady_us();
@@ -185,9 +200,8 @@ static bool send_statement(struct pg_own *own, const struct pg_statement *statem
         return send_ad_hoc(conn, statement, params);
     if (named)
         return PQsendQueryPrepared(conn, pg_prepared_name(&own->session.prepared, statement),
-                                   params->n, params->values, params->lengths, params->formats, 1);
-    return PQsendQueryParams(conn, sql_for(own, statement), params->n, NULL, params->values,
-                             params->lengths, params->formats, 1);
+                                   form.n, values, lengths, formats, 1);
+    return PQsendQueryParams(conn, form.sql, form.n, NULL, values, lengths, formats, 1);
 }
 
 /* Takes the rows.  They must have the columns that the statement declares. */
@@ -213,7 +227,8 @@ static enum pg_outcome run_once(struct pg_own *own, const struct pg_statement *s
     enum pg_outcome outcome;
 
     if (named && !pg_prepared_name(&own->session.prepared, statement)) {
-        outcome = prepare(own, statement, deadline_ms, err);
+        outcome =
+            prepare(own, statement, own->placement->form(statement, params).sql, deadline_ms, err);
         if (outcome != PG_DONE)
             return outcome;
     }
@@ -350,7 +365,7 @@ static PGresult *run_on_own(struct pg *pg, const struct pg_statement *statement,
 {
     PGresult *rows = NULL;
 
-    if (!pg->own.is_distributed &&
+    if (!pg_is_by_account(pg) &&
         pg_shed_refuses(&pg->shed, to_shed(pg, statement), clock_steady_ms()))
         error_cause(err, ERR_DATABASE_TIMEOUT,
                     "database: refused, because the statement before it took too long");
@@ -443,20 +458,16 @@ bool pg_commit(struct pg *pg, struct error *err)
     return ok;
 }
 
-static bool run_uncounted(struct pg *pg, const struct pg_statement *statement,
-                          const struct pg_params *params, struct pg_result **result,
-                          struct error *err)
+static bool run_now(struct pg *pg, const struct pg_statement *statement,
+                    const struct pg_params *params, struct pg_result **result, struct error *err)
 {
     struct pg_own *own = &pg->own;
     int64_t deadline_ms = deadline_of(pg);
     PGresult *rows = NULL;
 
-    *result = NULL;
-    if (params->failed)
-        return error_set(err, ERR_OUT_OF_MEMORY);
     if (pg->transaction)
         rows = run_in_transaction(pg, statement, params, deadline_ms, err);
-    else if (statement->is_short && own->pipeline && !own->is_distributed)
+    else if (statement->is_short && own->pipeline && !pg_is_by_account(pg))
         rows = pg_pipeline_run(own->pipeline, &own->wait, own->session.state == PG_SESSION_OWN,
                                statement, params, deadline_ms);
     if (!rows && !pg->transaction)
@@ -469,6 +480,48 @@ static bool run_uncounted(struct pg *pg, const struct pg_statement *statement,
         pg_outage_note_answer(own->outage, deadline_ms - pg->timeout_ms);
     *result = (struct pg_result *)(void *)rows;
     return rows != NULL;
+}
+
+/* Sends the settings that a statement needs, each by itself: it is in a transaction. */
+static bool send_settings(struct pg *pg, const struct pg_form *form, struct error *err)
+{
+    for (size_t i = 0; form->settings && form->settings[i]; i++) {
+        if (!pg_script(pg, form->settings[i], pg->timeout_ms, err))
+            return false;
+    }
+    return true;
+}
+
+/* In a transaction of its own, which has those settings. */
+static bool run_with_settings(struct pg *pg, const struct pg_form *form,
+                              const struct pg_statement *statement, const struct pg_params *params,
+                              struct pg_result **result, struct error *err)
+{
+    if (!pg_begin(pg, "BEGIN", err))
+        return false;
+    if (!send_settings(pg, form, err) || !run_now(pg, statement, params, result, err)) {
+        pg_rollback(pg);
+        return false;
+    }
+    if (pg_commit(pg, err))
+        return true;
+    pg_result_free(*result);
+    *result = NULL;
+    return false;
+}
+
+static bool run_uncounted(struct pg *pg, const struct pg_statement *statement,
+                          const struct pg_params *params, struct pg_result **result,
+                          struct error *err)
+{
+    const struct pg_form form = pg->own.placement->form(statement, params);
+
+    *result = NULL;
+    if (params->failed)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    if (form.settings && !pg->transaction)
+        return run_with_settings(pg, &form, statement, params, result, err);
+    return send_settings(pg, &form, err) && run_now(pg, statement, params, result, err);
 }
 
 /* A key that exists already, a peer that has gone and a statement that a client makes slow are no

@@ -35,13 +35,14 @@ struct pg_result;
 struct pg_statement {
     const char *name; /* unique within the program */
     const char *sql;
-    const char *distributed_sql; /* instead, where the rows are on several nodes; NULL: the same */
-    const char *types;           /* of the columns that it returns, in their order */
-    bool writes;                 /* names the operator; not sent again once its answer is lost */
-    bool is_repeatable;          /* a write that is: run twice, it does no more than once */
-    bool is_short;               /* reads rows by a key: may run on the shared session */
-    int ad_hoc_ms;               /* 0: it is not ad hoc */
-    enum error_code on_slow;     /* the error of an ad hoc statement that took longer */
+    const char *by_account;  /* instead, where each account has a place of its own; NULL: the same,
+                              * or as the placement has it */
+    const char *types;       /* of the columns that it returns, in their order */
+    bool writes;             /* names the operator; not sent again once its answer is lost */
+    bool is_repeatable;      /* a write that is: run twice, it does no more than once */
+    bool is_short;           /* reads rows by a key: may run on the shared session */
+    int ad_hoc_ms;           /* 0: it is not ad hoc */
+    enum error_code on_slow; /* the error of an ad hoc statement that took longer */
     const char *unique; /* a constraint or unique index that a client may violate; NULL: none */
     enum error_code on_unique;     /* the error for that */
     const struct pg_limit *limits; /* conditions that triggers check, and a client may violate; or
@@ -65,7 +66,8 @@ struct pg_params {
     int formats[PG_MAX_PARAMS]; /* 0: text, 1: binary */
     char digits[PG_MAX_PARAMS][24];
     int n;
-    bool failed; /* memory was short, or there were more than PG_MAX_PARAMS */
+    bool has_place; /* pg_add_place() */
+    bool failed;    /* memory was short, or there were more than PG_MAX_PARAMS */
 };
 
 /* Append a parameter.  An absent value is NULL in SQL.  A failure is kept in params->failed. */
@@ -74,6 +76,9 @@ void pg_add_bytes(struct pg_params *params, const void *bytes, size_t len);
 void pg_add_bool(struct pg_params *params, bool value);
 void pg_add_int(struct pg_params *params, int64_t value);
 void pg_add_time(struct pg_params *params, int64_t us); /* microseconds since 1970 */
+/* Appends the account, behind all others: the statement needs it only where each account has a
+ * place of its own, and it is left out elsewhere. */
+void pg_add_place(struct pg_params *params, struct text account_id);
 void pg_add_null(struct pg_params *params);
 
 /* Appends a text[]; NULL where the list is absent.  Its bytes are allocated in the arena. */
@@ -93,20 +98,31 @@ MUST_CHECK struct pg *pg_new(const char *conninfo, const struct wait *wait);
  * search path.  No statement is ad hoc.  The name, in UTF-8, must outlive the driver. */
 void pg_name_operator(struct pg *pg, const char *name);
 
-/* Says that the rows are on several nodes, by account (doc/install/citus.md).  The driver then
- * plans statements for their parameters, runs each read on its own session, and does not refuse
- * statements because one before them was late: that one may have waited for another node. */
-void pg_set_distributed(struct pg *pg, bool is_distributed);
-
 /* Has the driver refuse no statement because one before it was late: the owner decides what is
  * asked after that. */
 void pg_refuse_nothing(struct pg *pg);
 
-/* Returns whether the rows are on several nodes. */
-bool pg_is_distributed(const struct pg *pg);
+/* Returns whether each account has a place of its own, as the placement says (pg/placement.h): a
+ * statement is for one account, and names it.  The driver then runs each read on its own session,
+ * and does not refuse statements because one before them was late: that one may have waited for
+ * another place. */
+bool pg_is_by_account(const struct pg *pg);
+
+/* Begins a statement for an account; "": for all, or for one that nobody knows.  May ask the
+ * database for the account's place first.  pg_turn_end() ends it.  Returns false with
+ * ERR_DATABASE_TIMEOUT if the place does not answer.  Where all rows are in one database, it
+ * returns true. */
+MUST_CHECK bool pg_turn_to(struct pg *pg, const char *account_id, struct error *err);
+
+/* Returns how many statements the place of the one that was begun has left without an answer, one
+ * after the other. */
+MUST_CHECK unsigned pg_turn_silent(const struct pg *pg);
+
+/* Ends it, if one was begun.  ok: it did not fail; err: how it failed. */
+void pg_turn_end(struct pg *pg, bool ok, const struct error *err);
 
 /* Has the driver call goes_on(context) each time that a statement has waited for another 250 ms for
- * an answer: one node that does not answer must not keep all lanes.  If it returns false, the
+ * an answer: one place that does not answer must not keep all lanes.  If it returns false, the
  * statement fails like one that met its deadline, and a read is not sent again. */
 void pg_ask_patience(struct pg *pg, bool (*goes_on)(void *context), void *context);
 

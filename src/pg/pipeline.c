@@ -190,8 +190,8 @@ static bool send_one(struct pg_pipeline *pipeline, struct run *run)
             return false;
         pg_note_prepared(&session->prepared, statement, name);
     }
-    return PQsendQueryPrepared(session->conn, name, params->n, params->values, params->lengths,
-                               params->formats, 1);
+    return PQsendQueryPrepared(session->conn, name, params->n - params->has_place, params->values,
+                               params->lengths, params->formats, 1);
 }
 
 /* Nobody waits until the socket takes it: any socket takes this much at once. */

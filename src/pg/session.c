@@ -9,31 +9,10 @@
 
 #include "pg/failure.h"
 
-/* The server's limits are tighter than those here, so that the server ends a late statement itself
- * and says why.  All SQL qualifies its names, so the search path holds no schema of others.  A
- * generic plan does not know how few rows a page has: at ten million rows PostgreSQL overestimates
- * its cost and would JIT-compile it, which takes longer than running it. */
+/* A generic plan does not know how few rows a page has: at ten million rows PostgreSQL
+ * overestimates its cost and would JIT-compile it, which takes longer than running it. */
 /* clang-format off */
-#define SETUP(plan_cache_mode)                                                                     \
-    "SET statement_timeout = 3000;"                                                                \
-    "SET lock_timeout = 2000;"                                                                     \
-    "SET idle_in_transaction_session_timeout = 5000;"                                              \
-    "SET plan_cache_mode = " plan_cache_mode ";"                                                   \
-    "SET jit = off;"                                                                               \
-    "SET search_path = pg_catalog, pg_temp;"                                                       \
-    "SET client_min_messages = warning;"                                                           \
-    "SELECT (extract(epoch FROM now.time) * 1000000)::bigint,"                                     \
-    "       a.pid,"                                                                                \
-    "       extract(epoch FROM a.backend_start)"                                                   \
-    "  FROM (SELECT pg_catalog.clock_timestamp() AS time) AS now"                                  \
-    "  LEFT JOIN pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) AS a"                \
-    "    ON true"
-
-const char pg_setup_sql[] = SETUP("force_generic_plan");
-
-/* Citus looks at the parameters to choose the node.  It cannot cancel what it has sent to a node that
- * is frozen: the session then stays until the node goes on.  An attempt to connect ends in time. */
-const char pg_setup_distributed_sql[] = "SET citus.node_connection_timeout = 750;" SETUP("auto");
+const char pg_setup_sql[] = PG_SETUP("force_generic_plan");
 
 /* For one transaction, since a pooler may run it on any session.  The planner does not know how many
  * rows an account has: it takes each for one of average size, and that a condition implies another.

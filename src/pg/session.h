@@ -88,12 +88,8 @@ void pg_session_move(struct pg_session *session, enum pg_session_event event);
 
 /* ---- what all sessions do ---- */
 
-/* What a session is set up with: a query of several statements.  The last one returns one row: the
- * database's time in microseconds since 1970, the session's process id and when it began. */
+/* What a session of a database that has all rows is set up with (pg/placement.h). */
 extern const char pg_setup_sql[];
-
-/* The same for a database whose rows are on several nodes. */
-extern const char pg_setup_distributed_sql[];
 
 /* Returns one row.  Sent ahead of an ad hoc statement in one transaction, it sets that one's limit
  * ($1, in milliseconds), forbids it to write, and has it planned for its values. */

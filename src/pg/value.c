@@ -78,6 +78,12 @@ void pg_add_null(struct pg_params *params)
     add_param(params, NULL, 0, 0);
 }
 
+void pg_add_place(struct pg_params *params, struct text account_id)
+{
+    pg_add_text(params, account_id);
+    params->has_place = true;
+}
+
 /* Writes an array's text form.  Every element is quoted, so only '"' and '\' need escaping. */
 static size_t write_array(char *out, struct text_list list)
 {

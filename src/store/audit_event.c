@@ -90,7 +90,7 @@ const struct filter_member audit_event_filter_members[] = {
         " WHERE e.account_id = ANY (ARRAY[" ACCOUNT_OF_ADMIN "])" in_account                       \
           " AND e.id < $3::bigint"
 #define LIST_HEAD LIST_HEAD_AND("")
-#define DISTRIBUTED_LIST_HEAD                                                                      \
+#define LIST_HEAD_BY_ACCOUNT                                                                      \
     LIST_HEAD_AND(                                                                                 \
         " AND e.account_id = ANY (ARRAY[coalesce($2::text COLLATE \"C\", e.account_id)])")
 #define LIST_END                                                                                   \
@@ -103,7 +103,7 @@ static const struct pg_statement list_statement = {
     .name = "audit_event_list",
     .types = CALLER_TYPES TYPES,
     .sql = LIST_HEAD LIST_END,
-    .distributed_sql = DISTRIBUTED_LIST_HEAD LIST_END,
+    .by_account = LIST_HEAD_BY_ACCOUNT LIST_END,
 };
 
 static const struct filter_statement filtered_list_statement = {
@@ -111,7 +111,7 @@ static const struct filter_statement filtered_list_statement = {
     .types = CALLER_TYPES TYPES,
     .fast = "resource.id == \"...\"",
     .head = LIST_HEAD,
-    .distributed_head = DISTRIBUTED_LIST_HEAD,
+    .head_by_account = LIST_HEAD_BY_ACCOUNT,
     .end = LIST_END,
 };
 
@@ -129,7 +129,7 @@ static const struct pg_statement get_statement = {
     .types = CALLER_TYPES TYPES,
     .is_short = true,
     .sql = GET_SQL(""),
-    .distributed_sql = GET_SQL(CALLER_AND_IN_ACCOUNT("e")),
+    .by_account = GET_SQL(CALLER_AND_IN_ACCOUNT("e")),
 };
 
 /* clang-format on */

@@ -33,7 +33,7 @@ const struct pg_statement audit_purge_statement = {
         " FROM seen",
     /* $1 days to keep.  Each node reads its tables once; a step would read them all, since no index
      * has the events of all accounts in order. */
-    .distributed_sql =
+    .by_account =
         "WITH gone AS ("
             "DELETE FROM adit.audit_event AS e"
             " WHERE e.at < now() - $1::bigint * interval '1 day'"
@@ -73,7 +73,7 @@ bool audit_purge(struct pg *pg, int64_t days, const struct work *work, int64_t *
     bool more;
 
     *n = 0;
-    if (pg_is_distributed(pg))
+    if (pg_is_by_account(pg))
         return purge_by_age(pg, days, work, n, err);
     do {
         struct pg_params params = {.n = 0};

@@ -34,7 +34,7 @@ static const struct pg_statement hold_owners_statement = {
             " AND r.owner_id = p.id)"
         " FOR SHARE OF p",
     /* Citus locks no rows of several nodes. */
-    .distributed_sql =
+    .by_account =
         "SELECT DISTINCT p.id, " SQL_MAY_OWN("p")
         " FROM adit.principal AS p"
         " JOIN jsonb_to_recordset($1::text::jsonb)"

@@ -53,6 +53,7 @@ struct text executor_account_hint(const struct store *store, const struct caller
 void executor_params(struct pg_params *params, const struct store_request *request)
 {
     params->n = 0;
+    params->has_place = false;
     params->failed = false;
     pg_add_bytes(params, request->caller.digest, sizeof request->caller.digest);
     if (request->caller.account_id[0])
@@ -97,13 +98,6 @@ static bool drop_rows(struct pg_result **result, enum error_code code, struct er
     return error_set(err, code);
 }
 
-/* ---- nodes ---- */
-
-void store_share_late(struct store *store, struct late_nodes *late)
-{
-    node_lane_open(&store->nodes, store->pg, late);
-}
-
 bool executor_run_for(struct store *store, const char *account_id,
                       const struct pg_statement *statement, const struct pg_params *params,
                       struct pg_result **result, struct error *err)
@@ -111,10 +105,10 @@ bool executor_run_for(struct store *store, const char *account_id,
     bool ok;
 
     *result = NULL;
-    if (!node_lane_begin(&store->nodes, account_id, err))
+    if (!pg_turn_to(store->pg, account_id, err))
         return false;
     ok = pg_run(store->pg, statement, params, result, err);
-    node_lane_end(&store->nodes, ok, err);
+    pg_turn_end(store->pg, ok, err);
     return ok;
 }
 
@@ -136,8 +130,8 @@ bool executor_find(struct store *store, const struct pg_statement *statement,
                    struct pg_result **result, struct error *err)
 {
     *result = NULL;
-    /* Without an account, Citus would not know the node; 13.0 crashes when a function gets none. */
-    if (pg_is_distributed(store->pg) && !request->caller.account_id[0])
+    /* Without an account, the database would not know its place. */
+    if (pg_is_by_account(store->pg) && !request->caller.account_id[0])
         return error_set(err, ERR_KEY_UNKNOWN);
     tell_caller(store, statement, &request->caller);
     if (!executor_run_for(store, request->caller.account_id, statement, params, result, err))
@@ -174,7 +168,7 @@ bool executor_run_quick(struct store *store, const struct pg_statement *statemen
                         struct pg_result **result, struct error *err)
 {
     *result = NULL;
-    if (pg_is_distributed(store->pg))
+    if (pg_is_by_account(store->pg))
         return true;
     tell_caller(store, statement, &request->caller);
     if (!pg_run(store->pg, statement, params, result, err))

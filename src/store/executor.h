@@ -7,7 +7,6 @@
 #include "base/must_check.h"
 #include "model/key_kind.h"
 #include "store/key_kind_sql.h"
-#include "nodes/lane.h"
 #include "store/store.h"
 
 /* A caller's statement takes the digest as $1 and the account that the key names as $2, NULL if it
@@ -30,8 +29,8 @@ enum caller_column {
 
 /* clang-format off */
 
-/* Where tables are spread by account (Citus), the planner finds the only node from $2.  coalesce()
- * is no condition for an index, so one PostgreSQL plans as without it. */
+/* Where each account has a place of its own, the planner finds it from $2.  coalesce() is no
+ * condition for an index, so one PostgreSQL plans as without it. */
 #define CALLER_IN_ACCOUNT(row)                                                                     \
     row ".account_id = coalesce($2::text COLLATE \"C\", " row ".account_id)"
 #define CALLER_KEY_IS_GOOD_OF(key)                                                                 \
@@ -61,8 +60,8 @@ enum caller_column {
     "(SELECT k.account_id FROM adit.api_key AS k"                                                  \
       " WHERE " CALLER_KEY_IS_GOOD KEY_SQL_AND_MAY_READ("k") ")"
 
-/* A condition more for statements where the rows are on several nodes: the planner looks for the
- * account of each table.  One PostgreSQL knows it already, and would expect fewer rows. */
+/* A condition more for .by_account: the planner looks for the account of each table.  One
+ * PostgreSQL knows it already, and would expect fewer rows. */
 #define CALLER_AND_IN_ACCOUNT(row) " AND " CALLER_IN_ACCOUNT(row)
 
 /* Tells the trigger that records changes who makes them. */
@@ -143,10 +142,9 @@ struct store {
     struct key_uses *uses;         /* NULL: not noted */
     struct store_filters *filters; /* that run in the worker; NULL: not counted */
     struct page_rows *page_rows;   /* of the worker; NULL: not learnt */
-    struct node_lane nodes;
 };
 
-/* Runs a statement for an account ("": any), unless its node does not answer.  Returns true with
+/* Runs a statement for an account ("": any), unless its place does not answer.  Returns true with
  * *result, or false with *err as pg_run(). */
 MUST_CHECK bool executor_run_for(struct store *store, const char *account_id,
                                  const struct pg_statement *statement,
@@ -181,9 +179,9 @@ MUST_CHECK bool executor_run(struct store *store, const struct pg_statement *sta
                              const struct store_request *request, const struct pg_params *params,
                              struct pg_result **result, struct error *err);
 
-/* Runs a quick statement, unless the rows are on several nodes: there, functions write.  Returns
- * true with *result, which the caller frees: NULL if the statement changed nothing, or at least one
- * row.  Returns false with *err as pg_run(). */
+/* Runs a quick statement, unless each account has a place of its own: there, functions write.
+ * Returns true with *result, which the caller frees: NULL if the statement changed nothing, or at
+ * least one row.  Returns false with *err as pg_run(). */
 MUST_CHECK bool executor_run_quick(struct store *store, const struct pg_statement *statement,
                                    const struct store_request *request,
                                    const struct pg_params *params, struct pg_result **result,

@@ -220,7 +220,7 @@ struct text filter_only_equal(const struct filter_node *root, const char *member
 
 const char *filter_head(const struct store *store, const struct filter_statement *statement)
 {
-    return pg_is_distributed(store->pg) ? statement->distributed_head : statement->head;
+    return pg_is_by_account(store->pg) ? statement->head_by_account : statement->head;
 }
 
 static bool run_for(struct store *store, const struct filter_statement *statement, const char *sql,

@@ -49,11 +49,11 @@ MUST_CHECK struct text filter_only_equal(const struct filter_node *root, const c
 /* A list's statement under a filter. */
 struct filter_statement {
     const char *name;
-    const char *types;            /* as in struct pg_statement */
-    const char *fast;             /* what to filter by, for the message of ERR_FILTER_TOO_SLOW */
-    const char *head;             /* the text before " AND " and the filter, */
-    const char *end;              /* and the text after it */
-    const char *distributed_head; /* the head where the rows are on several nodes */
+    const char *types;           /* as in struct pg_statement */
+    const char *fast;            /* what to filter by, for the message of ERR_FILTER_TOO_SLOW */
+    const char *head;            /* the text before " AND " and the filter, */
+    const char *end;             /* and the text after it */
+    const char *head_by_account; /* the head for .by_account */
 };
 
 /* Returns the head of the statement for the store's database. */

@@ -55,7 +55,7 @@ static const struct pg_statement ask_statement = {
           " ON m.account_id = $1 AND m.edge_id = $2 AND m.route_id = $3"
         " LEFT JOIN adit.gate_session AS s ON s.id = $4"
         " WHERE a.id = $1",
-    .distributed_sql =
+    .by_account =
         "SELECT " MODULE_COLUMNS ", " SESSION_COLUMNS
         " FROM adit.account AS a"
         " LEFT JOIN adit.oauth_module AS m"
@@ -84,7 +84,7 @@ static const struct pg_statement ask_any_statement = {
           " AND m.route_id = $3 COLLATE \"C\""
         " LEFT JOIN adit.gate_session AS s ON s.id = ANY ($4::text[] COLLATE \"C\")",
     /* Never without an account.  No row: there is no such account. */
-    .distributed_sql =
+    .by_account =
         "SELECT " MODULE_COLUMNS ", " SESSION_COLUMNS ", 1::bigint, a.id"
         " FROM adit.account AS a"
         " LEFT JOIN adit.oauth_module AS m"
@@ -117,7 +117,7 @@ static const struct pg_statement keep_statement = {
         " ON CONFLICT (id) DO UPDATE SET key_id = excluded.key_id, sealed = excluded.sealed,"
           " ends_at = excluded.ends_at WHERE s.key_id IS NOT NULL"
         " RETURNING true",
-    .distributed_sql =
+    .by_account =
         "INSERT INTO adit.gate_session AS s (id, key_id, sealed, ends_at, account_id)"
         " VALUES ($1, $2, $3, to_timestamp($4::bigint), $5)"
         " ON CONFLICT (account_id, id) DO UPDATE SET key_id = excluded.key_id,"
@@ -135,7 +135,7 @@ static const struct pg_statement end_statement = {
         "INSERT INTO adit.gate_session (id, ends_at) VALUES ($1, to_timestamp($2::bigint))"
         " ON CONFLICT (id) DO UPDATE SET key_id = NULL, sealed = NULL, ends_at = excluded.ends_at"
         " RETURNING true",
-    .distributed_sql =
+    .by_account =
         "INSERT INTO adit.gate_session (id, ends_at, account_id)"
         " VALUES ($1, to_timestamp($2::bigint), $3)"
         " ON CONFLICT (account_id, id) DO UPDATE SET key_id = NULL, sealed = NULL,"
@@ -153,7 +153,7 @@ static const struct pg_statement use_statement = {
         "INSERT INTO adit.gate_session AS s (id, ends_at) VALUES ($1, to_timestamp($2::bigint))"
         " ON CONFLICT (id) DO UPDATE SET key_id = NULL, sealed = NULL WHERE s.key_id IS NOT NULL"
         " RETURNING true",
-    .distributed_sql =
+    .by_account =
         "INSERT INTO adit.gate_session AS s (id, ends_at, account_id)"
         " VALUES ($1, to_timestamp($2::bigint), $3)"
         " ON CONFLICT (account_id, id) DO UPDATE SET key_id = NULL, sealed = NULL"
@@ -175,7 +175,7 @@ static const struct pg_statement purge_statement = {
           " FOR UPDATE SKIP LOCKED)"
         " RETURNING true",
     /* On all nodes.  Citus knows no locks here: a row that two delete at once goes once. */
-    .distributed_sql =
+    .by_account =
         "WITH due AS MATERIALIZED ("
           "SELECT account_id, id FROM adit.gate_session WHERE ends_at < now()"
           " ORDER BY ends_at LIMIT $1"
@@ -299,7 +299,7 @@ bool store_gate_ask(struct pg *pg, const struct gate_question *question, struct 
     if (text_present(question->account_id) && question->session_ids.n <= 1)
         return ask(pg, question, arena, answer, err);
     /* To find the only one would ask all nodes. */
-    if (pg_is_distributed(pg) && !text_present(question->account_id)) {
+    if (pg_is_by_account(pg) && !text_present(question->account_id)) {
         answer->n_accounts = 2;
         return true;
     }
@@ -351,7 +351,7 @@ bool store_gate_keep(struct pg *pg, struct text account_id, const struct gate_ro
     pg_add_text(&params, row->key_id);
     pg_add_bytes(&params, row->sealed.s, row->sealed.len);
     pg_add_int(&params, ends_at);
-    if (pg_is_distributed(pg))
+    if (pg_is_by_account(pg))
         pg_add_text(&params, account_id);
     return run_gate_statement(pg, &keep_statement, &params, err);
 }
@@ -363,7 +363,7 @@ bool store_gate_end(struct pg *pg, struct text account_id, struct text session_i
 
     pg_add_text(&params, session_id);
     pg_add_int(&params, ends_at);
-    if (pg_is_distributed(pg))
+    if (pg_is_by_account(pg))
         pg_add_text(&params, account_id);
     return run_gate_statement(pg, &end_statement, &params, err);
 }
@@ -376,7 +376,7 @@ bool store_gate_use(struct pg *pg, struct text account_id, struct text state_id,
 
     pg_add_text(&params, state_id);
     pg_add_int(&params, ends_at);
-    if (pg_is_distributed(pg))
+    if (pg_is_by_account(pg))
         pg_add_text(&params, account_id);
     if (!pg_run(pg, &use_statement, &params, &result, err))
         return false;

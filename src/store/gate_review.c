@@ -91,7 +91,7 @@ static const struct pg_statement count_ended_statement = {
         "SELECT count(*) FROM ("
             "SELECT FROM adit.gate_session WHERE ends_at < now() - interval '1 hour' LIMIT 100000"
         ") AS ended",
-    .distributed_sql =
+    .by_account =
         "SELECT count(*) FROM adit.gate_session WHERE ends_at < now() - interval '1 hour'",
 };
 

@@ -74,7 +74,7 @@ static const struct pg_statement look_up_statement = {
         " LEFT JOIN walk AS w ON true"
         " ORDER BY w.is_beyond, w.id",
     /* No row: there is no such account. */
-    .distributed_sql =
+    .by_account =
         "WITH RECURSIVE " GLANCED(OF_ACCOUNT) ", "
         KEY_TURNS(OF_KEY, OF_ACCOUNT, "$6::text[]", "$3::bigint") ", " WALK(OF_ACCOUNT)
         " SELECT 1::bigint, " LOOK_UP_ALL_COLUMNS
@@ -142,7 +142,7 @@ static const struct pg_statement glance_statement = {
     .sql = SOLE_ACCOUNT " "
         GLANCE("coalesce(nullif(k.account_id, ''), (SELECT sole.id FROM sole))",
                N_ACCOUNTS("k.account_id"), "sole"),
-    .distributed_sql =
+    .by_account =
         GLANCE("($1::text[])[1]", "named.n",
                "(SELECT count(*) AS n FROM adit.account AS a"
                " WHERE a.id = ($1::text[])[1] COLLATE \"C\") AS named"),
@@ -223,14 +223,14 @@ static const struct pg_statement edge_revisions_statement = {
     .name = "gateway_edge_revisions",
     .types = PG_BIGINT PG_TEXT PG_BIGINT,
     .sql = EDGES_OF_SOLE(REVISION_COLUMNS),
-    .distributed_sql = EDGES_OF_ACCOUNT(REVISION_COLUMNS),
+    .by_account = EDGES_OF_ACCOUNT(REVISION_COLUMNS),
 };
 
 static const struct pg_statement mutual_tls_statement = {
     .name = "gateway_mutual_tls",
     .types = PG_BIGINT PG_TEXT PG_BIGINT PG_BOOL PG_TEXTS,
     .sql = EDGES_OF_SOLE(MODULE_COLUMNS),
-    .distributed_sql = EDGES_OF_ACCOUNT(MODULE_COLUMNS),
+    .by_account = EDGES_OF_ACCOUNT(MODULE_COLUMNS),
 };
 
 enum mutual_tls_column {

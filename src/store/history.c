@@ -30,7 +30,7 @@ static const struct pg_statement start_statement = {
           " ORDER BY f.id"
           " LIMIT 1) AS e ON true",
     /* Each node knows for itself what was removed there. */
-    .distributed_sql =
+    .by_account =
         "SELECT true, coalesce(min(e.id), 0), coalesce(min(e.at), '1970-01-01Z')"
         " FROM adit.audit_event AS e",
 };
@@ -85,7 +85,7 @@ static const struct pg_statement find_statement = {
         " WHERE $2::text IS NULL OR p.account_id = $2::text COLLATE \"C\""
         " ORDER BY p.account_id COLLATE \"C\", p.kind COLLATE \"C\""
         " LIMIT 10",
-    .distributed_sql =
+    .by_account =
         "SELECT DISTINCT p.kind, p.account_id, p.resource"
         " FROM (SELECT " CHANGE_KIND("e.event") " AS kind, e.account_id, e.resource"
             " FROM adit.audit_event AS e WHERE e.resource = $1::text COLLATE \"C\""
@@ -127,7 +127,7 @@ static const struct pg_statement find_routes_statement = {
               " AND m.edge_id = $1::text COLLATE \"C\") AS r (account_id, resource)"
         " ORDER BY r.account_id COLLATE \"C\", r.resource COLLATE \"C\""
         " LIMIT 10",
-    .distributed_sql =
+    .by_account =
         "SELECT DISTINCT 'oauth_module', r.account_id, r.resource"
         " FROM (SELECT e.account_id, e.resource"
             " FROM adit.audit_event AS e"

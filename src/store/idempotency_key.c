@@ -22,7 +22,7 @@ const struct pg_statement idempotency_key_purge_statement = {
         " SELECT (SELECT count(*) FROM gone),"
           " pg_relation_size('adit.idempotency_key') / current_setting('block_size')::bigint",
     /* One statement cannot count the pages of several nodes.  No parameters; a row for each. */
-    .distributed_sql =
+    .by_account =
         "DELETE FROM adit.idempotency_key AS i"
         " WHERE i.created_at < now() - interval '24 hours'"
         " RETURNING 1::bigint, 0::bigint",
@@ -52,7 +52,7 @@ bool idempotency_key_purge(struct pg *pg, const struct work *work, int64_t *n, s
     int64_t page = 0;
 
     *n = 0;
-    if (pg_is_distributed(pg))
+    if (pg_is_by_account(pg))
         return purge_all(pg, work, n, err);
     do {
         struct pg_params params = {.n = 0};

@@ -75,7 +75,7 @@ static const struct pg_statement write_statement = {
             " RETURNING u.api_key_id"
         ")"
         " SELECT count(*) FROM written",
-    .distributed_sql =
+    .by_account =
         "SELECT * FROM adit.note_key_uses($1::text, $2::text[], $3::bigint[], $4::text[])",
 };
 
@@ -202,7 +202,7 @@ static bool write_some(struct key_uses *uses, struct pg *pg, const struct key_us
     struct pg_params params = {.n = 0};
     struct pg_result *result;
 
-    if (!add_uses(&params, taken, n, pg_is_distributed(pg), now_ms, arena))
+    if (!add_uses(&params, taken, n, pg_is_by_account(pg), now_ms, arena))
         error_set(err, ERR_OUT_OF_MEMORY);
     else if (pg_run(pg, &write_statement, &params, &result, err)) {
         pg_result_free(result);
@@ -255,6 +255,6 @@ bool key_uses_write(struct key_uses *uses, struct pg *pg, int64_t now_ms, struct
     taken = take_all(uses, arena, &n);
     if (!taken)
         return error_set(err, ERR_OUT_OF_MEMORY);
-    return pg_is_distributed(pg) ? write_accounts(uses, pg, taken, n, now_ms, arena, err)
-                                 : write_some(uses, pg, taken, n, now_ms, arena, err);
+    return pg_is_by_account(pg) ? write_accounts(uses, pg, taken, n, now_ms, arena, err)
+                                : write_some(uses, pg, taken, n, now_ms, arena, err);
 }

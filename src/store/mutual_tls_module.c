@@ -49,7 +49,7 @@ static const struct pg_statement put_statement = {
         " SELECT " CALLER_COLUMNS_OF("caller") ", m.revision"
         " FROM caller"
         " LEFT JOIN m ON true",
-    .distributed_sql =
+    .by_account =
         "SELECT * FROM adit.put_mutual_tls_module("
           "$2::text, $1::bytea, $3::text, " MUTUAL_TLS_MODULE_PARAMS ","
           " " IF_MATCH "::bigint[], " IF_NONE_MATCH "::bigint[])",
@@ -84,7 +84,7 @@ static const struct pg_statement get_statement = {
     .types = CALLER_TYPES MUTUAL_TLS_MODULE_TYPES,
     .is_short = true,
     .sql = GET_SQL(""),
-    .distributed_sql = GET_SQL(CALLER_AND_IN_ACCOUNT("m")),
+    .by_account = GET_SQL(CALLER_AND_IN_ACCOUNT("m")),
 };
 
 /* $1 digest, $2 account, $3 edge_id of the module before the page (never NULL), $4 limit.
@@ -101,7 +101,7 @@ static const struct pg_statement get_statement = {
         " WHERE m.account_id = " CALLER_ACCOUNT in_account                                         \
           " AND m.edge_id > $3::text COLLATE \"C\""
 #define LIST_HEAD LIST_HEAD_AND("")
-#define DISTRIBUTED_LIST_HEAD LIST_HEAD_AND(CALLER_AND_IN_ACCOUNT("m"))
+#define LIST_HEAD_BY_ACCOUNT LIST_HEAD_AND(CALLER_AND_IN_ACCOUNT("m"))
 #define LIST_END                                                                                   \
         " ORDER BY m.edge_id"                                                                      \
         " LIMIT $4::bigint"                                                                        \
@@ -112,7 +112,7 @@ static const struct pg_statement list_statement = {
     .name = "mutual_tls_module_list",
     .types = CALLER_TYPES MUTUAL_TLS_MODULE_TYPES PG_TEXT,
     .sql = LIST_HEAD LIST_END,
-    .distributed_sql = DISTRIBUTED_LIST_HEAD LIST_END,
+    .by_account = LIST_HEAD_BY_ACCOUNT LIST_END,
 };
 
 static const struct filter_statement filtered_list_statement = {
@@ -120,7 +120,7 @@ static const struct filter_statement filtered_list_statement = {
     .types = CALLER_TYPES MUTUAL_TLS_MODULE_TYPES PG_TEXT,
     .fast = "edge_id == \"...\"",
     .head = LIST_HEAD,
-    .distributed_head = DISTRIBUTED_LIST_HEAD,
+    .head_by_account = LIST_HEAD_BY_ACCOUNT,
     .end = LIST_END,
 };
 
@@ -159,7 +159,7 @@ static const struct pg_statement delete_statement = {
             " AND e.edge_id = $4::text COLLATE \"C\"), false"
         " FROM caller"
         " LEFT JOIN m ON true",
-    .distributed_sql =
+    .by_account =
         "SELECT * FROM adit.delete_mutual_tls_module("
           "$2::text, $1::bytea, $3::text, $4::text, $5::bigint[], $6::bigint[])",
 };

@@ -62,7 +62,7 @@ static const struct pg_statement put_statement = {
         " SELECT " CALLER_COLUMNS_OF("caller") ", m.revision, " RIGHT_ACCOUNT
         " FROM caller"
         " LEFT JOIN m ON true",
-    .distributed_sql =
+    .by_account =
         "SELECT * FROM adit.put_oauth_module("
           "$2::text, $1::bytea, $3::text, " OAUTH_MODULE_PARAMS ","
           " " SEALED_FOR "::text, " IF_MATCH "::bigint[], " IF_NONE_MATCH "::bigint[])",
@@ -103,7 +103,7 @@ static const struct pg_statement get_statement = {
     .types = CALLER_TYPES OAUTH_MODULE_TYPES,
     .is_short = true,
     .sql = GET_SQL(""),
-    .distributed_sql = GET_SQL(CALLER_AND_IN_ACCOUNT("m")),
+    .by_account = GET_SQL(CALLER_AND_IN_ACCOUNT("m")),
 };
 
 enum column {
@@ -130,7 +130,7 @@ enum column {
         " WHERE m.account_id = " CALLER_ACCOUNT in_account                                         \
           " AND (m.edge_id, m.route_id) > ($3::text COLLATE \"C\", $4::text COLLATE \"C\")"
 #define LIST_HEAD LIST_HEAD_AND("")
-#define DISTRIBUTED_LIST_HEAD LIST_HEAD_AND(CALLER_AND_IN_ACCOUNT("m"))
+#define LIST_HEAD_BY_ACCOUNT LIST_HEAD_AND(CALLER_AND_IN_ACCOUNT("m"))
 #define LIST_END                                                                                   \
         " ORDER BY m.edge_id, m.route_id"                                                          \
         " LIMIT $5::bigint"                                                                        \
@@ -141,7 +141,7 @@ static const struct pg_statement list_statement = {
     .name = "oauth_module_list",
     .types = CALLER_TYPES OAUTH_MODULE_TYPES PG_TEXT PG_TEXT,
     .sql = LIST_HEAD LIST_END,
-    .distributed_sql = DISTRIBUTED_LIST_HEAD LIST_END,
+    .by_account = LIST_HEAD_BY_ACCOUNT LIST_END,
 };
 
 /* PostgreSQL wants to see every parameter. */
@@ -153,7 +153,7 @@ static const struct filter_statement filtered_list_statement = {
     .types = CALLER_TYPES OAUTH_MODULE_TYPES PG_TEXT PG_TEXT,
     .fast = "edge_id == \"...\"",
     .head = LIST_HEAD SEES_PARAMS,
-    .distributed_head = DISTRIBUTED_LIST_HEAD SEES_PARAMS,
+    .head_by_account = LIST_HEAD_BY_ACCOUNT SEES_PARAMS,
     .end = LIST_END,
 };
 
@@ -190,7 +190,7 @@ static const struct pg_statement delete_statement = {
             " AND e.route_id = $5::text COLLATE \"C\"), false"
         " FROM caller"
         " LEFT JOIN m ON true",
-    .distributed_sql =
+    .by_account =
         "SELECT * FROM adit.delete_oauth_module("
           "$2::text, $1::bytea, $3::text, $4::text, $5::text, $6::bigint[], $7::bigint[])",
 };

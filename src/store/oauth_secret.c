@@ -63,7 +63,7 @@ static const struct pg_statement seal_statement = {
           " AND m.client_secret_sealed = $4::bytea"
         " RETURNING m.edge_id",
     /* The triggers run on the row's node: begin_marked(). */
-    .distributed_sql =
+    .by_account =
         "UPDATE adit.oauth_module AS m"
         " SET client_secret_key_id = $5::text, client_secret_sealed = $6::bytea"
         " WHERE m.account_id = $1::text COLLATE \"C\""
@@ -159,7 +159,7 @@ static bool begin_marked(struct pg *pg, struct error *err)
 static bool run_seal(struct pg *pg, const struct pg_params *params, struct pg_result **result,
                      struct error *err)
 {
-    if (!pg_is_distributed(pg))
+    if (!pg_is_by_account(pg))
         return pg_run(pg, &seal_statement, params, result, err);
     return begin_marked(pg, err) && work_run_and_commit(pg, &seal_statement, params, result, err);
 }

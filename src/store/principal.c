@@ -188,7 +188,7 @@ static const struct pg_statement writers_statement = {
           " AND ($1::text IS NULL OR l.virtualtransaction = ANY ($1::text::text[]))",
     /* $2 account_id.  On the account's node: a function of sql/optional/distributed.sql finds the
      * API key before it locks the table of credentials, so all transactions that look for keys. */
-    .distributed_sql =
+    .by_account =
         "SELECT nullif(r.result, ''), r.success"
         " FROM pg_dist_placement AS p"
         " JOIN pg_dist_node AS n USING (groupid)"
@@ -456,7 +456,7 @@ static bool read_writers(struct pg *pg, struct text wanted, const char *account_
     struct pg_params params = {.n = 0};
 
     pg_add_text(&params, wanted);
-    if (pg_is_distributed(pg))
+    if (pg_is_by_account(pg))
         pg_add_text(&params, text_of(account_id));
     if (!pg_run(pg, &writers_statement, &params, result, err))
         return false;

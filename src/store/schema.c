@@ -149,7 +149,7 @@ static const struct pg_statement holder_statement = {
     .name = "schema_holder",
     .types = PG_TEXT,
     .sql = HOLDER_SQL,
-    .distributed_sql =
+    .by_account =
         "SELECT format('%s, on %s:%s', r.result, n.nodename, n.nodeport)"
         " FROM run_command_on_all_nodes($holder$" HOLDER_SQL "$holder$) AS r"
         " JOIN pg_dist_node AS n USING (nodeid)"

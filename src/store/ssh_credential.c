@@ -167,7 +167,7 @@ static const struct pg_statement create_once_statement = {
           " c.request_digest = " ONCE_REQUEST_DIGEST "::bytea, c.base_url"
         " FROM owner"
         " LEFT JOIN c ON true",
-    .distributed_sql =
+    .by_account =
         "SELECT * FROM adit.create_ssh_credential("
           "$2::text, $1::bytea, $3::text, " SSH_CREDENTIAL_PARAMS ","
           " " ID_MS "::float8, " ONCE_KEY "::text, " ONCE_REQUEST_DIGEST "::bytea,"
@@ -187,7 +187,7 @@ static const struct pg_statement get_statement = {
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES,
     .is_short = true,
     .sql = GET_SQL(""),
-    .distributed_sql = GET_SQL(CALLER_AND_IN_ACCOUNT("c")),
+    .by_account = GET_SQL(CALLER_AND_IN_ACCOUNT("c")),
 };
 
 /* Whether a change or a deletion left the row that it was for, which did not meet its condition. */
@@ -227,7 +227,7 @@ static const struct pg_statement update_statement = {
           " " IS_THERE ", " IS_OTHERS
         " FROM caller"
         " LEFT JOIN c ON true",
-    .distributed_sql =
+    .by_account =
         "SELECT * FROM adit.update_ssh_credential("
           "$2::text, $1::bytea, $3::text, $4::text, " SSH_CREDENTIAL_CHANGE_PARAMS ","
           " " SSH_CREDENTIAL_CHANGE_PARAM_1 "::bigint[], " SSH_CREDENTIAL_CHANGE_PARAM_2 "::bigint[])",
@@ -270,7 +270,7 @@ static const struct pg_statement delete_statement = {
         " SELECT " CALLER_COLUMNS_OF("caller") ", c.id, " IS_THERE ", " IS_OTHERS
         " FROM caller"
         " LEFT JOIN c ON true",
-    .distributed_sql =
+    .by_account =
         "SELECT * FROM adit.delete_ssh_credential("
           "$2::text, $1::bytea, $3::text, $4::text, $5::bigint[], $6::bigint[])",
 };
@@ -370,7 +370,7 @@ bool store_ssh_credential_create(struct store *store, const struct store_request
 {
     bool has_key = request->once.key.s != NULL;
     /* Where the rows are on several nodes, one function does both. */
-    bool is_once = has_key || pg_is_distributed(store->pg);
+    bool is_once = has_key || pg_is_by_account(store->pg);
     const struct pg_statement *statement = is_once ? &create_once_statement : &create_statement;
 
     for (int n_tries = 0; n_tries < MAX_TRIES; n_tries++) {

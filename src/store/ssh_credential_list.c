@@ -23,7 +23,7 @@
         " FROM adit.ssh_credential AS c"                                                           \
         " WHERE c.account_id = " CALLER_ACCOUNT in_account
 #define LIST_HEAD LIST_HEAD_AND("")
-#define DISTRIBUTED_LIST_HEAD LIST_HEAD_AND(CALLER_AND_IN_ACCOUNT("c"))
+#define LIST_HEAD_BY_ACCOUNT LIST_HEAD_AND(CALLER_AND_IN_ACCOUNT("c"))
 #define OLDER " AND c.id < $3::text COLLATE \"C\""
 #define LIST_END                                                                                   \
         " ORDER BY c.id DESC"                                                                      \
@@ -36,8 +36,8 @@ static const struct pg_statement list_statement = {
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES,
     .sql =
         LIST_HEAD OLDER LIST_END,
-    .distributed_sql =
-        DISTRIBUTED_LIST_HEAD OLDER LIST_END,
+    .by_account =
+        LIST_HEAD_BY_ACCOUNT OLDER LIST_END,
 };
 
 /* The same for a filter that only names an owner, which is the one of most clients: $5 owner_id.
@@ -56,8 +56,8 @@ static const struct pg_statement owner_list_statement = {
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES,
     .sql =
         LIST_HEAD OF_OWNER,
-    .distributed_sql =
-        DISTRIBUTED_LIST_HEAD OF_OWNER,
+    .by_account =
+        LIST_HEAD_BY_ACCOUNT OF_OWNER,
 };
 
 static const struct filter_statement filtered_list_statement = {
@@ -65,7 +65,7 @@ static const struct filter_statement filtered_list_statement = {
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES,
     .fast = "id, fingerprint or owner_id == \"...\", and ranges of created_at",
     .head = LIST_HEAD OLDER,
-    .distributed_head = DISTRIBUTED_LIST_HEAD OLDER,
+    .head_by_account = LIST_HEAD_BY_ACCOUNT OLDER,
     .end = LIST_END,
 };
 

@@ -47,7 +47,7 @@ static const struct pg_statement few_statement = {
     .types = CALLER_TYPES GRANT_TYPES,
     .is_short = true,
     .sql = FEW_SQL(OF_KEY("")),
-    .distributed_sql = FEW_SQL(OF_KEY(CALLER_AND_IN_ACCOUNT("c"))),
+    .by_account = FEW_SQL(OF_KEY(CALLER_AND_IN_ACCOUNT("c"))),
 };
 
 /* For a key in many credentials.  $4 the most credentials, $5 the most rules, $6 the most bytes, $7
@@ -68,7 +68,7 @@ static const struct pg_statement many_statement = {
     .name = "ssh_decision_many",
     .types = CALLER_TYPES GRANT_TYPES PG_BOOL PG_BIGINT PG_BIGINT,
     .sql = MANY_SQL(MANY("")),
-    .distributed_sql = MANY_SQL(MANY(CALLER_AND_IN_ACCOUNT("c"))),
+    .by_account = MANY_SQL(MANY(CALLER_AND_IN_ACCOUNT("c"))),
 };
 
 /* clang-format on */

@@ -145,7 +145,7 @@ bool store_find_account(struct store *store, struct caller *caller, struct error
     struct pg_result *result;
     struct text account_id;
 
-    if (caller->account_id[0] || !pg_is_distributed(store->pg))
+    if (caller->account_id[0] || !pg_is_by_account(store->pg))
         return true;
     account_id = executor_account_hint(store, caller);
     if (account_id.s && account_id.len < sizeof caller->account_id) {

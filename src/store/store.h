@@ -12,7 +12,6 @@
 #include "pg/pg.h"
 #include "store/key_use.h"
 #include "keyring/keyring.h"
-#include "nodes/late.h"
 #include "store/page_rows.h"
 #include "store/request.h"
 
@@ -48,10 +47,6 @@ void store_share_filters(struct store *store, struct store_filters *filters);
  * of one thread have seen.  *rows, all zero at first, must outlive the store. */
 void store_share_page_rows(struct store *store, struct page_rows *rows);
 
-/* Has the store refuse accounts whose node did not answer, together with other stores of one
- * thread.  *late must outlive the store. */
-void store_share_late(struct store *store, struct late_nodes *late);
-
 /* Makes an identifier from the database's time, which may differ from the host's.  Sets *ms to that
  * time, in milliseconds since 1970, unless ms is NULL.  Returns false with *err as pg_clock(), or
  * with ERR_INTERNAL if the system has no random numbers. */
@@ -80,8 +75,8 @@ MUST_CHECK bool store_find_only(struct pg *pg, const struct pg_statement *statem
 MUST_CHECK bool store_caller(const struct store *store, struct text key, struct caller *caller,
                              struct error *err);
 
-/* Finds the account of a key that names none, where the rows are on several nodes: every statement
- * then runs on one.  An unknown key has none.  Returns false with *err as pg_run(). */
+/* Finds the account of a key that names none, where each account has a place of its own: every
+ * statement is then for one.  An unknown key has none.  Returns false with *err as pg_run(). */
 MUST_CHECK bool store_find_account(struct store *store, struct caller *caller, struct error *err);
 
 /* Checks that the API key is good, whatever it may do.  Returns false with ERR_KEY_UNKNOWN or as

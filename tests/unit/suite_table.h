@@ -60,8 +60,8 @@ SUITE(pg_shed_suite)
 SUITE(pg_value_suite)
 
 /* nodes */
-SUITE(nodes_lane_suite)
 SUITE(nodes_late_suite)
+SUITE(nodes_suite)
 
 /* serve */
 SUITE(serve_authorizer_suite)

@@ -162,7 +162,7 @@ static void check_as(struct findings *findings, const struct ctl *caller,
     doctor_line(findings, "ok", "user", "%s, for %s", ctl_user_name(), service->unit);
     ctl.pg = pg_new(ctl.conf.conninfo, &wait_alone);
     if (ctl.pg) {
-        pg_set_distributed(ctl.pg, ctl.conf.is_distributed);
+        ctl_place(ctl.pg, &ctl.conf);
         service->check(findings, &ctl);
     } else {
         doctor_trouble(findings, "user", "out of memory");

@@ -272,7 +272,7 @@ struct pg *doctor_check_role(struct findings *findings, const struct conf *conf,
     struct error err = {.code = ERR_OUT_OF_MEMORY};
 
     if (pg)
-        pg_set_distributed(pg, conf->is_distributed);
+        ctl_place(pg, conf);
     if (!pg || !schema_check_grants(pg, &grants, &err)) {
         const char *cause = err.cause[0] ? err.cause : "out of memory";
 
@@ -307,7 +307,7 @@ static void check_grants(struct findings *findings, struct pg *pg)
 }
 
 /* A change needs an author, so without a User or Bot the check cannot write. */
-static void check_writes(struct findings *findings, struct pg *pg, bool is_distributed)
+static void check_writes(struct findings *findings, struct pg *pg, bool is_by_account)
 {
     char only[IDENT_SIZE];
     struct error err = {.code = ERR_NONE};
@@ -318,8 +318,8 @@ static void check_writes(struct findings *findings, struct pg *pg, bool is_distr
                     accounts_first_user(pg));
     else if (err.code == ERR_NONE && schema_try_write(pg, &err))
         ok(findings, "writes",
-           is_distributed ? "a change was made on the node of one account and rolled back"
-                          : "a change was made and rolled back");
+           is_by_account ? "a change was made on the node of one account and rolled back"
+                         : "a change was made and rolled back");
     else
         trouble_error(findings, "writes", &err);
 }
@@ -355,16 +355,16 @@ static void check_nodes(struct findings *findings, const struct ctl *ctl)
 
     if (!schema_find_functions(ctl->pg, missing, sizeof missing, &has_nodes, &err))
         trouble_error(findings, "nodes", &err);
-    else if (has_nodes && !ctl->conf.is_distributed)
+    else if (has_nodes && !ctl->conf.is_by_account)
         doctor_trouble(findings, "nodes",
                        "the accounts are spread over the nodes of Citus; set distributed = yes in "
                        "[database] of the settings");
-    else if (ctl->conf.is_distributed && missing[0])
+    else if (ctl->conf.is_by_account && missing[0])
         doctor_trouble(findings, "nodes",
                        "the responder's role cannot call these functions of the schema adit: %s; "
                        "run sql/optional/citus.sql again",
                        missing);
-    else if (ctl->conf.is_distributed)
+    else if (ctl->conf.is_by_account)
         ok(findings, "nodes", "the functions for accounts on several nodes are there");
 }
 
@@ -376,7 +376,7 @@ void responder_doctor_check(struct findings *findings, const struct ctl *ctl)
     if (has_database) {
         check_grants(findings, ctl->pg);
         check_nodes(findings, ctl);
-        check_writes(findings, ctl->pg, ctl->conf.is_distributed);
+        check_writes(findings, ctl->pg, ctl->conf.is_by_account);
         check_clock(findings, ctl->pg);
     }
     check_sealed(findings, ctl, keyring, has_database);

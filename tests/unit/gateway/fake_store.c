@@ -8,10 +8,10 @@
 
 struct fake_store fake_store;
 
-bool pg_is_distributed(const struct pg *pg)
+bool pg_is_by_account(const struct pg *pg)
 {
     (void)pg;
-    return fake_store.is_distributed;
+    return fake_store.is_by_account;
 }
 
 void pg_set_timeout(struct pg *pg, int timeout_ms)

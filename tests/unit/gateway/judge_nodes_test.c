@@ -57,23 +57,23 @@ static bool refuse(struct error *err)
 
 /* ---- the database ---- */
 
-bool node_lane_begin(struct node_lane *lane, const char *account_id, struct error *err)
+bool pg_turn_to(struct pg *pg, const char *account_id, struct error *err)
 {
     const struct node *node = node_of(text_of(account_id));
 
-    (void)lane;
+    (void)pg;
     return !node || !node->is_silent || refuse(err);
 }
 
-unsigned node_lane_n_silent(const struct node_lane *lane)
+unsigned pg_turn_silent(const struct pg *pg)
 {
-    (void)lane;
+    (void)pg;
     return 0;
 }
 
-void node_lane_end(struct node_lane *lane, bool ok, const struct error *err)
+void pg_turn_end(struct pg *pg, bool ok, const struct error *err)
 {
-    (void)lane, (void)ok, (void)err;
+    (void)pg, (void)ok, (void)err;
 }
 
 bool store_gateway_account_changes(struct pg *pg, struct arena *arena, struct text account_id,
@@ -168,7 +168,7 @@ static void start(void)
                                  .credential_id = i ? "sshcr_2" : "sshcr_1",
                                  .has_key = true,
                                  .is_complete = true};
-    fake_store = (struct fake_store){.is_distributed = true,
+    fake_store = (struct fake_store){.is_by_account = true,
                                      .ping = ping,
                                      .changes = changes_of_all,
                                      .glance = glance,

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "nodes/nodes.h"
 #include "pg/session.h"
 
 #define MAX_SESSIONS 64
@@ -354,7 +355,7 @@ static void note_query(const struct session *session, const char *sql)
 
 static void query(struct session *session, const char *sql)
 {
-    bool is_setup = strcmp(sql, pg_setup_sql) == 0 || strcmp(sql, pg_setup_distributed_sql) == 0;
+    bool is_setup = strcmp(sql, pg_setup_sql) == 0 || strcmp(sql, nodes_placement.setup_sql) == 0;
     struct backend_step step = next_step(session, is_setup ? ON_SETUP : ON_QUERY);
 
     if (is_setup)

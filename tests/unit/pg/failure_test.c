@@ -11,8 +11,8 @@ START_TEST(result_of_libpq_is_a_loss)
     PGresult *result = PQmakeEmptyPGresult(NULL, PGRES_FATAL_ERROR);
     struct error err;
 
-    ck_assert_int_eq(pg_judge(result), PG_VERDICT_LOST);
-    pg_describe(&err, result, NULL);
+    ck_assert_int_eq(pg_judge(result, &pg_plain), PG_VERDICT_LOST);
+    pg_describe(&err, result, NULL, &pg_plain);
     ck_assert_int_eq(err.code, ERR_DATABASE_UNAVAILABLE);
     ck_assert_str_eq(err.sqlstate, "");
     ck_assert_str_eq(err.cause, "database: - ");
@@ -27,7 +27,7 @@ START_TEST(good_results)
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         PGresult *result = PQmakeEmptyPGresult(NULL, good[i]);
 
-        ck_assert_int_eq(pg_judge(result), PG_VERDICT_DONE);
+        ck_assert_int_eq(pg_judge(result, &pg_plain), PG_VERDICT_DONE);
         PQclear(result);
     }
 }

@@ -3,6 +3,7 @@
 #include <check.h>
 
 #include "base/clock.h"
+#include "nodes/nodes.h"
 #include "pg/backend.h"
 #include "pg/driver.h"
 #include "pg/lane.h"
@@ -11,7 +12,7 @@
 /* A node of the server is away: the session stays, and nothing runs again. */
 START_TEST(node_that_is_away)
 {
-    pg_set_distributed(driver.pg, true);
+    nodes_place(driver.pg, true);
     driver_warm_up();
     backend_expect(ON_RUN, REFUSE, _i ? "57P03" : "08006", "connection to the remote node failed");
     ck_assert_int_eq(driver_run(&driver_get), ERR_DATABASE_UNAVAILABLE);
@@ -27,7 +28,7 @@ END_TEST
 /* The server itself was killed.  Citus has no SQLSTATE for that. */
 START_TEST(killed_while_it_waits_for_a_node)
 {
-    pg_set_distributed(driver.pg, true);
+    nodes_place(driver.pg, true);
     driver_warm_up();
     backend_expect(ON_RUN, REFUSE, "XX000", "postmaster was shut down, exiting");
     ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
@@ -42,7 +43,7 @@ END_TEST
 /* What one statement met says nothing about the next, which may be for another node. */
 START_TEST(nothing_is_shed_among_nodes)
 {
-    pg_set_distributed(driver.pg, true);
+    nodes_place(driver.pg, true);
     driver_warm_up();
     backend_expect(ON_RUN, REFUSE, "57014", NULL);
     ck_assert_int_eq(driver_run(&driver_get), ERR_DATABASE_TIMEOUT);

@@ -2,6 +2,7 @@
 /* Tests of writes that name the operator, before a scripted backend. */
 #include <check.h>
 
+#include "nodes/nodes.h"
 #include "pg/backend.h"
 #include "pg/driver.h"
 #include "suites.h"
@@ -29,7 +30,7 @@ END_TEST
 /* Nodes learn of a setting only by SET LOCAL. */
 START_TEST(nodes_learn_the_operator)
 {
-    pg_set_distributed(driver.pg, true);
+    nodes_place(driver.pg, true);
     driver_warm_up();
     ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
     backend_sent("1:query:BEGIN 1:query:SET 1:run:put | 1:query:COMMIT");

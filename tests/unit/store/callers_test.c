@@ -37,7 +37,7 @@ START_TEST(key_without_an_account_in_every_operation)
 
         ck_assert(store_find_account(tried.store, &asking.caller, &tried.err));
         ck_assert_str_eq(asking.caller.account_id,
-                         pg_is_distributed(tried.responder) ? tried.who.account[0] : "");
+                         pg_is_by_account(tried.responder) ? tried.who.account[0] : "");
         callers_run_all(&asking);
         database_run(tried.owner, "DELETE FROM adit.ssh_credential");
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the last use of API keys: what is noted, when it is due, and what is stored, on a real
  * PostgreSQL and with the responder's rights. */
+#include "nodes/nodes.h"
 #include "store/key_use.h"
 
 #include <check.h>
@@ -29,7 +30,7 @@ static void set_up_distributed(void)
 {
     set_up();
     tried_run_file("optional/distributed.sql");
-    pg_set_distributed(tried.responder, true);
+    nodes_place(tried.responder, true);
 }
 
 static void tear_down(void)

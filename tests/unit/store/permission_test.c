@@ -77,7 +77,7 @@ START_TEST(refused_keys_read_nothing)
     }
     gateway = callers_key(KEY_GATEWAY, tried.who.admin);
     ck_assert(callers_decide(&gateway) && callers_decide_many(&gateway));
-    if (!pg_is_distributed(tried.responder))
+    if (!pg_is_by_account(tried.responder))
         cases_run("statements.cases", check_explained);
     expect_reads(&tried.admin);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cases.h"
+#include "nodes/nodes.h"
 #include "pg/session.h"
 #include "store/account.h"
 #include "store/api_key.h"
@@ -473,9 +474,9 @@ START_TEST(statements_of_case_file)
     pg_result_free(result);
     unknown.caller.digest[0] ^= 1;
     unknown.caller.account_id[0] = '\0';
-    pg_set_distributed(tried.owner, true);
+    nodes_place(tried.owner, true);
     ck_assert(store_find_account(tried.store, &unknown.caller, &tried.err));
-    pg_set_distributed(tried.owner, false);
+    nodes_place(tried.owner, false);
     tried_issue(tried.who.member, true, 0, id);
     ck_assert(
         api_key_revoke(tried.owner, text_of(id), text_of(tried.who.account[1]), &gone, &tried.err));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A store over a real PostgreSQL. */
+#include "nodes/nodes.h"
 #include "store/tried.h"
 
 #include <check.h>
@@ -122,7 +123,7 @@ void tried_set_up_distributed(void)
 {
     tried_set_up();
     tried_run_file("optional/distributed.sql");
-    pg_set_distributed(tried.responder, true);
+    nodes_place(tried.responder, true);
 }
 
 struct pg *tried_connect(void)

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Accounts on several nodes of Citus (doc/install/citus.md): how the driver of the database sends
+ * statements to them, which node an account is on, and what waits for a node that does not answer
+ * (nodes/late.h). */
+#ifndef ADIT_NODES_NODES_H
+#define ADIT_NODES_NODES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "nodes/late.h"
+#include "pg/placement.h"
+
+/* The statements of one driver. */
+struct nodes_lane {
+    struct pg *pg;
+    struct late_nodes *late; /* of all lanes */
+    struct late_statement statement;
+};
+
+#define NODES_MOST_LANES 8
+
+/* What the lanes of a thread know.  All zero: no lane has joined. */
+struct nodes {
+    struct late_nodes late;
+    struct nodes_lane lanes[NODES_MOST_LANES];
+    size_t n_lanes;
+};
+
+/* The placement of nodes. */
+extern const struct pg_placement nodes_placement;
+
+/* Has a driver send statements for nodes, if the setting says so. */
+void nodes_place(struct pg *pg, bool is_by_account);
+
+/* Has the driver refuse what a node that does not answer would keep waiting, together with the
+ * others that joined.  Does nothing if all rows are in one database.  At most most lanes wait long
+ * for such a node, and nothing is sent to it for pause_ms.  *nodes must outlive the driver. */
+void nodes_join(struct nodes *nodes, struct pg *pg, int most, int pause_ms);
+
+#endif
