@@ -109,8 +109,8 @@ static bool only_reads(const struct call *call)
     return api_route_reads_only(call->match.route);
 }
 
-/* Where rows are on several nodes, a key that names no account is looked for on all of them before
- * anybody knows whether it is good: strangers can cause that with made-up keys. */
+/* Where each account has a place of its own, a key that names no account is looked for in all of
+ * them before anybody knows whether it is good: strangers can cause that with made-up keys. */
 static bool gate_key_form(const struct call *call, struct error *err)
 {
     if (!call->settings->require_account_in_key || call->store_request.caller.account_id[0])

@@ -134,13 +134,6 @@ static bool is_condition_named(const char *message, const char *name)
 
 /* ---- the placement ---- */
 
-static struct pg_form form_for_nodes(const struct pg_statement *statement,
-                                     const struct pg_params *params)
-{
-    return (struct pg_form){.sql = statement->by_account ? statement->by_account : statement->sql,
-                            .n = params->n};
-}
-
 const struct pg_placement nodes_placement = {
     .is_by_account = true,
     /* Citus looks at the parameters to choose the node.  It cannot cancel what it has sent to a
@@ -152,7 +145,7 @@ const struct pg_placement nodes_placement = {
     .operator_sql = PG_OPERATOR_PATH "; SET LOCAL citus.propagate_set_commands = 'local';"
                                      " SET LOCAL adit.notify = off;"
                                      " SET LOCAL adit.caller = ''; SET LOCAL adit.operator = ",
-    .form = form_for_nodes,
+    .form = nodes_form,
     .has_ended = is_killed,
     .is_elsewhere = is_of_node,
     .names = is_condition_named,

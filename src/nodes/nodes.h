@@ -27,6 +27,10 @@ struct nodes {
     size_t n_lanes;
 };
 
+/* Returns how a statement is sent: as a row of the table in statements.c says that has its name, or
+ * as it says itself for one account. */
+struct pg_form nodes_form(const struct pg_statement *statement, const struct pg_params *params);
+
 /* The placement of nodes. */
 extern const struct pg_placement nodes_placement;
 

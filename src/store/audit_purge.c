@@ -31,40 +31,11 @@ const struct pg_statement audit_purge_statement = {
         ")"
         " SELECT seen.n = " STEP_EVENTS ", seen.last, (SELECT count(*) FROM gone)"
         " FROM seen",
-    /* $1 days to keep.  Each node reads its tables once; a step would read them all, since no index
-     * has the events of all accounts in order. */
-    .by_account =
-        "WITH gone AS ("
-            "DELETE FROM adit.audit_event AS e"
-            " WHERE e.at < now() - $1::bigint * interval '1 day'"
-            " RETURNING e.id"
-        ")"
-        " SELECT false, 0::bigint, count(*)"
-        " FROM gone",
 };
-
-/* A node's sessions would wait for each other at the row of adit.audit_pruned, so there is one on each
- * node. */
-#define BEGIN_SQL WORK_BEGIN "; SET LOCAL citus.multi_shard_modify_mode = 'sequential'"
 
 /* clang-format on */
 
 enum purge_column { COLUMN_MORE, COLUMN_LAST, COLUMN_GONE };
-
-static bool purge_by_age(struct pg *pg, int64_t days, const struct work *work, int64_t *n,
-                         struct error *err)
-{
-    struct pg_params params = {.n = 0};
-    struct pg_result *result;
-
-    pg_add_int(&params, days);
-    if (!work_run(pg, BEGIN_SQL, &audit_purge_statement, &params, &result, err))
-        return false;
-    *n = pg_int(result, 0, COLUMN_GONE);
-    pg_result_free(result);
-    work_show(work, *n);
-    return true;
-}
 
 bool audit_purge(struct pg *pg, int64_t days, const struct work *work, int64_t *n,
                  struct error *err)
@@ -73,8 +44,6 @@ bool audit_purge(struct pg *pg, int64_t days, const struct work *work, int64_t *
     bool more;
 
     *n = 0;
-    if (pg_is_by_account(pg))
-        return purge_by_age(pg, days, work, n, err);
     do {
         struct pg_params params = {.n = 0};
         struct pg_result *result;

@@ -33,14 +33,6 @@ static const struct pg_statement hold_owners_statement = {
           " WHERE r.account_id = p.account_id"
             " AND r.owner_id = p.id)"
         " FOR SHARE OF p",
-    /* Citus locks no rows of several nodes. */
-    .by_account =
-        "SELECT DISTINCT p.id, " SQL_MAY_OWN("p")
-        " FROM adit.principal AS p"
-        " JOIN jsonb_to_recordset($1::text::jsonb)"
-          " AS r (account_id text COLLATE \"C\", owner_id text COLLATE \"C\")"
-          " ON r.account_id = p.account_id"
-          " AND r.owner_id = p.id",
 };
 
 /* $1 table, $2 rows, as put_change() writes them. */

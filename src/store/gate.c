@@ -105,7 +105,7 @@ static const struct pg_statement secret_statement = {
           " AND client_id = $5",
 };
 
-/* $1 id, $2 key_id, $3 sealed, $4 ends_at in seconds since 1970; on several nodes, $5 account_id. */
+/* $1 id, $2 key_id, $3 sealed, $4 ends_at in seconds since 1970; $5 account_id finds the place. */
 static const struct pg_statement keep_statement = {
     .name = "gate_keep",
     .types = PG_BOOL,
@@ -117,15 +117,9 @@ static const struct pg_statement keep_statement = {
         " ON CONFLICT (id) DO UPDATE SET key_id = excluded.key_id, sealed = excluded.sealed,"
           " ends_at = excluded.ends_at WHERE s.key_id IS NOT NULL"
         " RETURNING true",
-    .by_account =
-        "INSERT INTO adit.gate_session AS s (id, key_id, sealed, ends_at, account_id)"
-        " VALUES ($1, $2, $3, to_timestamp($4::bigint), $5)"
-        " ON CONFLICT (account_id, id) DO UPDATE SET key_id = excluded.key_id,"
-          " sealed = excluded.sealed, ends_at = excluded.ends_at WHERE s.key_id IS NOT NULL"
-        " RETURNING true",
 };
 
-/* $1 id, $2 ends_at in seconds since 1970; on several nodes, $3 account_id. */
+/* $1 id, $2 ends_at in seconds since 1970; $3 account_id finds the place. */
 static const struct pg_statement end_statement = {
     .name = "gate_end",
     .types = PG_BOOL,
@@ -135,16 +129,10 @@ static const struct pg_statement end_statement = {
         "INSERT INTO adit.gate_session (id, ends_at) VALUES ($1, to_timestamp($2::bigint))"
         " ON CONFLICT (id) DO UPDATE SET key_id = NULL, sealed = NULL, ends_at = excluded.ends_at"
         " RETURNING true",
-    .by_account =
-        "INSERT INTO adit.gate_session (id, ends_at, account_id)"
-        " VALUES ($1, to_timestamp($2::bigint), $3)"
-        " ON CONFLICT (account_id, id) DO UPDATE SET key_id = NULL, sealed = NULL,"
-          " ends_at = excluded.ends_at"
-        " RETURNING true",
 };
 
 /* A state has no row before, or one of its own.  It returns a row only to the first who asks.
- * $1 id, $2 ends_at in seconds since 1970; on several nodes, $3 account_id. */
+ * $1 id, $2 ends_at in seconds since 1970; $3 account_id finds the place. */
 static const struct pg_statement use_statement = {
     .name = "gate_use",
     .types = PG_BOOL,
@@ -152,12 +140,6 @@ static const struct pg_statement use_statement = {
     .sql =
         "INSERT INTO adit.gate_session AS s (id, ends_at) VALUES ($1, to_timestamp($2::bigint))"
         " ON CONFLICT (id) DO UPDATE SET key_id = NULL, sealed = NULL WHERE s.key_id IS NOT NULL"
-        " RETURNING true",
-    .by_account =
-        "INSERT INTO adit.gate_session AS s (id, ends_at, account_id)"
-        " VALUES ($1, to_timestamp($2::bigint), $3)"
-        " ON CONFLICT (account_id, id) DO UPDATE SET key_id = NULL, sealed = NULL"
-          " WHERE s.key_id IS NOT NULL"
         " RETURNING true",
 };
 
@@ -173,15 +155,6 @@ static const struct pg_statement purge_statement = {
         "DELETE FROM adit.gate_session WHERE id IN ("
           "SELECT id FROM adit.gate_session WHERE ends_at < now() ORDER BY ends_at LIMIT $1"
           " FOR UPDATE SKIP LOCKED)"
-        " RETURNING true",
-    /* On all nodes.  Citus knows no locks here: a row that two delete at once goes once. */
-    .by_account =
-        "WITH due AS MATERIALIZED ("
-          "SELECT account_id, id FROM adit.gate_session WHERE ends_at < now()"
-          " ORDER BY ends_at LIMIT $1"
-        ")"
-        " DELETE FROM adit.gate_session AS s USING due"
-        " WHERE s.account_id = due.account_id AND s.id = due.id AND s.ends_at < now()"
         " RETURNING true",
 };
 
@@ -351,8 +324,7 @@ bool store_gate_keep(struct pg *pg, struct text account_id, const struct gate_ro
     pg_add_text(&params, row->key_id);
     pg_add_bytes(&params, row->sealed.s, row->sealed.len);
     pg_add_int(&params, ends_at);
-    if (pg_is_by_account(pg))
-        pg_add_text(&params, account_id);
+    pg_add_place(&params, account_id);
     return run_gate_statement(pg, &keep_statement, &params, err);
 }
 
@@ -363,8 +335,7 @@ bool store_gate_end(struct pg *pg, struct text account_id, struct text session_i
 
     pg_add_text(&params, session_id);
     pg_add_int(&params, ends_at);
-    if (pg_is_by_account(pg))
-        pg_add_text(&params, account_id);
+    pg_add_place(&params, account_id);
     return run_gate_statement(pg, &end_statement, &params, err);
 }
 
@@ -376,8 +347,7 @@ bool store_gate_use(struct pg *pg, struct text account_id, struct text state_id,
 
     pg_add_text(&params, state_id);
     pg_add_int(&params, ends_at);
-    if (pg_is_by_account(pg))
-        pg_add_text(&params, account_id);
+    pg_add_place(&params, account_id);
     if (!pg_run(pg, &use_statement, &params, &result, err))
         return false;
     *is_first = pg_rows(result) > 0;

@@ -23,7 +23,7 @@
 
 /* What a request is about. */
 struct gate_question {
-    struct text account_id; /* absent or "": the only one there is; on several nodes, required */
+    struct text account_id; /* absent or "": the only one there is, if it has no place of its own */
     struct oauth_route route;
     struct text_list session_ids;
 };

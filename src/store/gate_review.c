@@ -91,8 +91,6 @@ static const struct pg_statement count_ended_statement = {
         "SELECT count(*) FROM ("
             "SELECT FROM adit.gate_session WHERE ends_at < now() - interval '1 hour' LIMIT 100000"
         ") AS ended",
-    .by_account =
-        "SELECT count(*) FROM adit.gate_session WHERE ends_at < now() - interval '1 hour'",
 };
 
 /* clang-format on */

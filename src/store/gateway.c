@@ -134,8 +134,8 @@ enum look_up_column {
     ") AS c"                                                                                       \
     " ORDER BY k.number"
 
-/* $1 account ids, $2 fingerprints, pair by pair, $3 the most credentials that are counted.  On
- * several nodes, all ids are the same, and none is ''. */
+/* $1 account ids, $2 fingerprints, pair by pair, $3 the most credentials that are counted.  In
+ * .by_account, all ids are the same, and none is ''. */
 static const struct pg_statement glance_statement = {
     .name = "gateway_glance",
     .types = PG_BIGINT PG_BIGINT PG_TEXT PG_TEXT PG_BIGINT,

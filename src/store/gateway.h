@@ -37,7 +37,8 @@ struct gateway_glance {
 };
 
 /* Looks at each of the keys without reading a rule.  A key that names no account, or several, has
- * nothing.  Where accounts are on several nodes, all keys name the same.  *out has keys.n items. */
+ * nothing.  Where each account has a place of its own, all name the same.  *out has keys.n items.
+ */
 MUST_CHECK bool store_gateway_glance(struct pg *pg, struct arena *arena, struct gateway_keys keys,
                                      struct gateway_glance **out, struct error *err);
 
@@ -86,14 +87,14 @@ struct gateway_changes {
 MUST_CHECK bool store_gateway_changes(struct pg *pg, struct arena *arena, struct text snapshot,
                                       struct gateway_changes *out, struct error *err);
 
-/* The same for one account, where accounts are on several nodes: snapshots are a node's own.  The
+/* The same for one account, where each has a place of its own, and so have snapshots.  The
  * mark takes the place of the snapshot.  Not complete also if the account's rows were moved, and if
  * its server was started again. */
 MUST_CHECK bool store_gateway_account_changes(struct pg *pg, struct arena *arena,
                                               struct text account_id, struct text mark,
                                               struct gateway_changes *out, struct error *err);
 
-/* Returns whether the node that the driver is connected to answers. */
+/* Returns whether the server that the driver is connected to answers. */
 MUST_CHECK bool store_gateway_ping(struct pg *pg, struct error *err);
 
 struct gateway_edge {

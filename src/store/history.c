@@ -29,10 +29,6 @@ static const struct pg_statement start_statement = {
           " FROM adit.audit_event AS f"
           " ORDER BY f.id"
           " LIMIT 1) AS e ON true",
-    /* Each node knows for itself what was removed there. */
-    .by_account =
-        "SELECT true, coalesce(min(e.id), 0), coalesce(min(e.at), '1970-01-01Z')"
-        " FROM adit.audit_event AS e",
 };
 
 /* The account $2 or, if that is NULL, all.  An account may be gone: the index has the accounts of the
@@ -85,28 +81,6 @@ static const struct pg_statement find_statement = {
         " WHERE $2::text IS NULL OR p.account_id = $2::text COLLATE \"C\""
         " ORDER BY p.account_id COLLATE \"C\", p.kind COLLATE \"C\""
         " LIMIT 10",
-    .by_account =
-        "SELECT DISTINCT p.kind, p.account_id, p.resource"
-        " FROM (SELECT " CHANGE_KIND("e.event") " AS kind, e.account_id, e.resource"
-            " FROM adit.audit_event AS e WHERE e.resource = $1::text COLLATE \"C\""
-            " UNION ALL SELECT 'account', a.id, a.id"
-            " FROM adit.account AS a WHERE a.id = $1::text COLLATE \"C\""
-            " UNION ALL SELECT 'principal', p.account_id, p.id"
-            " FROM adit.principal AS p WHERE p.id = $1::text COLLATE \"C\""
-            " UNION ALL SELECT 'api_key', k.account_id, k.id"
-            " FROM adit.api_key AS k WHERE k.id = $1::text COLLATE \"C\""
-            " UNION ALL SELECT 'ssh_credential', c.account_id, c.id"
-            " FROM adit.ssh_credential AS c WHERE c.id = $1::text COLLATE \"C\""
-            " UNION ALL SELECT 'oauth_module', m.account_id, $1::text COLLATE \"C\""
-            " FROM adit.oauth_module AS m"
-            " WHERE m.edge_id = split_part($1::text, '/', 1) COLLATE \"C\""
-              " AND m.route_id = split_part($1::text, '/', 2) COLLATE \"C\""
-            " UNION ALL SELECT 'mutual_tls_module', m.account_id, m.edge_id"
-            " FROM adit.mutual_tls_module AS m WHERE m.edge_id = $1::text COLLATE \"C\""
-        ") AS p (kind, account_id, resource)"
-        " WHERE $2::text IS NULL OR p.account_id = $2::text COLLATE \"C\""
-        " ORDER BY p.account_id, p.kind"
-        " LIMIT 10",
 };
 
 /* $1 edge_id, $2 account_id or NULL.  Of the bytes after '/', '0' is the first. */
@@ -126,18 +100,6 @@ static const struct pg_statement find_routes_statement = {
             " JOIN adit.oauth_module AS m ON m.account_id = a.id"
               " AND m.edge_id = $1::text COLLATE \"C\") AS r (account_id, resource)"
         " ORDER BY r.account_id COLLATE \"C\", r.resource COLLATE \"C\""
-        " LIMIT 10",
-    .by_account =
-        "SELECT DISTINCT 'oauth_module', r.account_id, r.resource"
-        " FROM (SELECT e.account_id, e.resource"
-            " FROM adit.audit_event AS e"
-            " WHERE e.resource > ($1::text || '/') COLLATE \"C\""
-              " AND e.resource < ($1::text || '0') COLLATE \"C\""
-            " UNION ALL SELECT m.account_id, m.edge_id || '/' || m.route_id"
-            " FROM adit.oauth_module AS m"
-            " WHERE m.edge_id = $1::text COLLATE \"C\") AS r (account_id, resource)"
-        " WHERE $2::text IS NULL OR r.account_id = $2::text COLLATE \"C\""
-        " ORDER BY r.account_id, r.resource"
         " LIMIT 10",
 };
 

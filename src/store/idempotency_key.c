@@ -21,27 +21,9 @@ const struct pg_statement idempotency_key_purge_statement = {
         ")"
         " SELECT (SELECT count(*) FROM gone),"
           " pg_relation_size('adit.idempotency_key') / current_setting('block_size')::bigint",
-    /* One statement cannot count the pages of several nodes.  No parameters; a row for each. */
-    .by_account =
-        "DELETE FROM adit.idempotency_key AS i"
-        " WHERE i.created_at < now() - interval '24 hours'"
-        " RETURNING 1::bigint, 0::bigint",
 };
 
 /* clang-format on */
-
-static bool purge_all(struct pg *pg, const struct work *work, int64_t *n, struct error *err)
-{
-    struct pg_params params = {.n = 0};
-    struct pg_result *result;
-
-    if (!work_run(pg, WORK_BEGIN, &idempotency_key_purge_statement, &params, &result, err))
-        return false;
-    *n = pg_rows(result);
-    pg_result_free(result);
-    work_show(work, *n);
-    return true;
-}
 
 /* Pages of the table per step. */
 #define STEP_PAGES 500
@@ -52,8 +34,6 @@ bool idempotency_key_purge(struct pg *pg, const struct work *work, int64_t *n, s
     int64_t page = 0;
 
     *n = 0;
-    if (pg_is_by_account(pg))
-        return purge_all(pg, work, n, err);
     do {
         struct pg_params params = {.n = 0};
         struct pg_result *result;
@@ -63,8 +43,9 @@ bool idempotency_key_purge(struct pg *pg, const struct work *work, int64_t *n, s
         pg_add_int(&params, page);
         if (!work_run(pg, WORK_BEGIN, &idempotency_key_purge_statement, &params, &result, err))
             return false;
-        *n += pg_int(result, 0, 0);
-        n_pages = pg_int(result, 0, 1);
+        for (int row = 0; row < pg_rows(result); row++)
+            *n += pg_int(result, row, 0);
+        n_pages = pg_rows(result) > 0 ? pg_int(result, 0, 1) : 0;
         pg_result_free(result);
         work_show(work, *n);
     } while (page < n_pages);

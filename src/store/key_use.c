@@ -39,8 +39,8 @@ struct key_uses {
 
 /* clang-format off */
 
-/* $1 account_ids, $2 key_ids, $3 ages in ms, $4 addresses ('': unknown), row by row.  Where the rows
- * are on several nodes, $1 is the only account.
+/* $1 account_ids, $2 key_ids, $3 ages in ms, $4 addresses ('': unknown), row by row.  Where each account
+ * has a place of its own, $1 is the only account.
  * Ages instead of times: the clocks of hosts differ.  Workers write in one order, so that none waits
  * for another in a circle.  A key that was deleted meanwhile is left out. */
 static const struct pg_statement write_statement = {
@@ -75,8 +75,6 @@ static const struct pg_statement write_statement = {
             " RETURNING u.api_key_id"
         ")"
         " SELECT count(*) FROM written",
-    .by_account =
-        "SELECT * FROM adit.note_key_uses($1::text, $2::text[], $3::bigint[], $4::text[])",
 };
 
 /* clang-format on */
@@ -226,7 +224,7 @@ static int by_account_and_key(const void *a, const void *b)
                  : strcmp(((const struct key_use *)a)->key_id, ((const struct key_use *)b)->key_id);
 }
 
-/* Writes account by account.  If one fails, its node may be away, so the others are written.  After
+/* Writes account by account.  If one fails, its place may be away, so the others are written. After
  * MOST_FAILED that took their time in vain, the rest waits for the next write. */
 static bool write_accounts(struct key_uses *uses, struct pg *pg, struct key_use *taken, size_t n,
                            int64_t now_ms, struct arena *arena, struct error *err)

@@ -33,8 +33,8 @@ void key_uses_note(struct key_uses *uses, struct text account_id, struct text ke
  * after the last write. */
 MUST_CHECK int64_t key_uses_due_ms(const struct key_uses *uses);
 
-/* Writes what is noted and forgets it: in one statement, or where the rows are on several nodes in
- * one for each account.  The latest use of a key wins, whoever notes it; one less than 30 s after
+/* Writes what is noted and forgets it: in one statement, or where each account has a place of its
+ * own in one for each.  The latest use of a key wins, whoever notes it; one less than 30 s after
  * the stored one is not written.  Returns false with *err as pg_run(): the uses that were not
  * written are kept for the next write.  The arena holds the parameters.  While this runs, other
  * lanes may note more. */

@@ -49,10 +49,6 @@ static const struct pg_statement put_statement = {
         " SELECT " CALLER_COLUMNS_OF("caller") ", m.revision"
         " FROM caller"
         " LEFT JOIN m ON true",
-    .by_account =
-        "SELECT * FROM adit.put_mutual_tls_module("
-          "$2::text, $1::bytea, $3::text, " MUTUAL_TLS_MODULE_PARAMS ","
-          " " IF_MATCH "::bigint[], " IF_NONE_MATCH "::bigint[])",
 };
 
 /* The same without a condition. */
@@ -159,9 +155,6 @@ static const struct pg_statement delete_statement = {
             " AND e.edge_id = $4::text COLLATE \"C\"), false"
         " FROM caller"
         " LEFT JOIN m ON true",
-    .by_account =
-        "SELECT * FROM adit.delete_mutual_tls_module("
-          "$2::text, $1::bytea, $3::text, $4::text, $5::bigint[], $6::bigint[])",
 };
 
 /* clang-format on */

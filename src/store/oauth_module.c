@@ -62,10 +62,6 @@ static const struct pg_statement put_statement = {
         " SELECT " CALLER_COLUMNS_OF("caller") ", m.revision, " RIGHT_ACCOUNT
         " FROM caller"
         " LEFT JOIN m ON true",
-    .by_account =
-        "SELECT * FROM adit.put_oauth_module("
-          "$2::text, $1::bytea, $3::text, " OAUTH_MODULE_PARAMS ","
-          " " SEALED_FOR "::text, " IF_MATCH "::bigint[], " IF_NONE_MATCH "::bigint[])",
 };
 
 /* The same without a condition. */
@@ -190,9 +186,6 @@ static const struct pg_statement delete_statement = {
             " AND e.route_id = $5::text COLLATE \"C\"), false"
         " FROM caller"
         " LEFT JOIN m ON true",
-    .by_account =
-        "SELECT * FROM adit.delete_oauth_module("
-          "$2::text, $1::bytea, $3::text, $4::text, $5::text, $6::bigint[], $7::bigint[])",
 };
 
 /* clang-format on */

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "store/work.h"
 
 /* Modules per statement, in the order of their key.  Every module counts, whether or not its secret
  * matches: finding the next match among ten million rows could take any time. */
@@ -57,15 +56,6 @@ static const struct pg_statement seal_statement = {
         " UPDATE adit.oauth_module AS m"
         " SET client_secret_key_id = $5::text, client_secret_sealed = $6::bytea"
         " FROM mark"
-        " WHERE m.account_id = $1::text COLLATE \"C\""
-          " AND m.edge_id = $2::text COLLATE \"C\""
-          " AND m.route_id = $3::text COLLATE \"C\""
-          " AND m.client_secret_sealed = $4::bytea"
-        " RETURNING m.edge_id",
-    /* The triggers run on the row's node: begin_marked(). */
-    .by_account =
-        "UPDATE adit.oauth_module AS m"
-        " SET client_secret_key_id = $5::text, client_secret_sealed = $6::bytea"
         " WHERE m.account_id = $1::text COLLATE \"C\""
           " AND m.edge_id = $2::text COLLATE \"C\""
           " AND m.route_id = $3::text COLLATE \"C\""
@@ -142,28 +132,6 @@ static struct found read_found(const struct pg_result *result, int row)
     return found;
 }
 
-#define MARK_TIMEOUT_MS 4000
-
-/* Begins a transaction with the mark of the statement, which Citus sends on: each SET LOCAL by
- * itself, and only after the transaction's first settings. */
-static bool begin_marked(struct pg *pg, struct error *err)
-{
-    if (pg_begin(pg, "BEGIN", err) &&
-        pg_script(pg, "SET LOCAL citus.propagate_set_commands = 'local'", MARK_TIMEOUT_MS, err) &&
-        pg_script(pg, "SET LOCAL adit.rekey = 'on'", MARK_TIMEOUT_MS, err))
-        return true;
-    pg_rollback(pg);
-    return false;
-}
-
-static bool run_seal(struct pg *pg, const struct pg_params *params, struct pg_result **result,
-                     struct error *err)
-{
-    if (!pg_is_by_account(pg))
-        return pg_run(pg, &seal_statement, params, result, err);
-    return begin_marked(pg, err) && work_run_and_commit(pg, &seal_statement, params, result, err);
-}
-
 static bool write_sealed(const struct rekeying *rekeying, const struct found *found,
                          struct text secret, struct error *err)
 {
@@ -182,7 +150,7 @@ static bool write_sealed(const struct rekeying *rekeying, const struct found *fo
     pg_add_bytes(&params, found->sealed, found->len);
     pg_add_text(&params, key_id);
     pg_add_bytes(&params, sealed, len);
-    if (!run_seal(rekeying->pg, &params, &result, err))
+    if (!pg_run(rekeying->pg, &seal_statement, &params, &result, err))
         return false;
     rekeying->done->n_sealed += pg_rows(result);
     pg_result_free(result);

@@ -186,27 +186,6 @@ static const struct pg_statement writers_statement = {
           " AND l.mode = 'RowExclusiveLock'"
           " AND l.granted"
           " AND ($1::text IS NULL OR l.virtualtransaction = ANY ($1::text::text[]))",
-    /* $2 account_id.  On the account's node: a function of sql/optional/distributed.sql finds the
-     * API key before it locks the table of credentials, so all transactions that look for keys. */
-    .by_account =
-        "SELECT nullif(r.result, ''), r.success"
-        " FROM pg_dist_placement AS p"
-        " JOIN pg_dist_node AS n USING (groupid)"
-        " CROSS JOIN LATERAL master_run_on_worker(ARRAY[n.nodename], ARRAY[n.nodeport],"
-          " ARRAY[format($writers$"
-            "SELECT array_agg(DISTINCT l.virtualtransaction)::text"
-            " FROM pg_catalog.pg_locks AS l"
-            " JOIN pg_catalog.pg_class AS c ON c.oid = l.relation"
-            " WHERE l.locktype = 'relation'"
-              " AND l.database = (SELECT d.oid FROM pg_catalog.pg_database AS d"
-                " WHERE d.datname = pg_catalog.current_database())"
-              " AND c.relnamespace = 'adit'::pg_catalog.regnamespace"
-              " AND c.relname ~ '^api_key(_[0-9]+)?$'"
-              " AND l.granted"
-              " AND (%1$L IS NULL OR l.virtualtransaction = ANY (%1$L::text[]))"
-          "$writers$, $1::text)], false) AS r"
-        " WHERE p.shardid = get_shard_id_for_distribution_column('adit.account', $2::text)"
-          " AND n.noderole = 'primary'",
 };
 
 /* $1 id, $2 account_id, $3 the most that are deleted.
@@ -456,8 +435,7 @@ static bool read_writers(struct pg *pg, struct text wanted, const char *account_
     struct pg_params params = {.n = 0};
 
     pg_add_text(&params, wanted);
-    if (pg_is_by_account(pg))
-        pg_add_text(&params, text_of(account_id));
+    pg_add_place(&params, text_of(account_id));
     if (!pg_run(pg, &writers_statement, &params, result, err))
         return false;
     if (pg_rows(*result) == 1 && pg_bool(*result, 0, 1))

@@ -167,11 +167,6 @@ static const struct pg_statement create_once_statement = {
           " c.request_digest = " ONCE_REQUEST_DIGEST "::bytea, c.base_url"
         " FROM owner"
         " LEFT JOIN c ON true",
-    .by_account =
-        "SELECT * FROM adit.create_ssh_credential("
-          "$2::text, $1::bytea, $3::text, " SSH_CREDENTIAL_PARAMS ","
-          " " ID_MS "::float8, " ONCE_KEY "::text, " ONCE_REQUEST_DIGEST "::bytea,"
-          " " ONCE_BASE_URL "::text)",
 };
 
 /* $1 digest, $2 account, $3 id. */
@@ -227,10 +222,6 @@ static const struct pg_statement update_statement = {
           " " IS_THERE ", " IS_OTHERS
         " FROM caller"
         " LEFT JOIN c ON true",
-    .by_account =
-        "SELECT * FROM adit.update_ssh_credential("
-          "$2::text, $1::bytea, $3::text, $4::text, " SSH_CREDENTIAL_CHANGE_PARAMS ","
-          " " SSH_CREDENTIAL_CHANGE_PARAM_1 "::bigint[], " SSH_CREDENTIAL_CHANGE_PARAM_2 "::bigint[])",
 };
 
 /* The same without a condition. */
@@ -270,9 +261,6 @@ static const struct pg_statement delete_statement = {
         " SELECT " CALLER_COLUMNS_OF("caller") ", c.id, " IS_THERE ", " IS_OTHERS
         " FROM caller"
         " LEFT JOIN c ON true",
-    .by_account =
-        "SELECT * FROM adit.delete_ssh_credential("
-          "$2::text, $1::bytea, $3::text, $4::text, $5::bigint[], $6::bigint[])",
 };
 
 /* clang-format on */
@@ -369,7 +357,7 @@ bool store_ssh_credential_create(struct store *store, const struct store_request
                                  struct ssh_credential_list *list, struct error *err)
 {
     bool has_key = request->once.key.s != NULL;
-    /* Where the rows are on several nodes, one function does both. */
+    /* Where each account has a place of its own, one function does both. */
     bool is_once = has_key || pg_is_by_account(store->pg);
     const struct pg_statement *statement = is_once ? &create_once_statement : &create_statement;
 
