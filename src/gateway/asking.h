@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks the database: for a key that is offered, or for an account.  Notes whether it answers, and
- * logs when it goes away and comes back. */
+/* Asks the database for a key that is offered.  Notes whether it answers, and logs when it goes
+ * away and comes back. */
 #ifndef ADIT_GATEWAY_ASKING_H
 #define ADIT_GATEWAY_ASKING_H
 
@@ -13,19 +13,6 @@
  * back.  Returns ok. */
 bool asking_note_outcome(struct gateway *gateway, bool ok, const struct error *err,
                          int64_t begun_ms);
-
-/* Begins a statement for an account, where accounts are on several nodes; asking_note_account()
- * ends it.  Returns false with *err if the account's node does not answer. */
-MUST_CHECK bool asking_begin_account(struct gateway *gateway, const char *account_id,
-                                     struct error *err);
-
-/* Notes how it has ended; asking_log_accounts() logs it.  follow may be NULL.  Returns ok. */
-bool asking_note_account(struct gateway *gateway, struct follow *follow, bool ok,
-                         const struct error *err);
-
-/* Logs how many accounts were lost and found, now and then: a node takes many accounts with it, and
- * the entry to the nodes takes all. */
-void asking_log_accounts(struct gateway *gateway);
 
 /* Returns whether the database answers, for nobody's key. */
 MUST_CHECK bool asking_for_others(struct gateway *gateway, struct text account_id,
@@ -44,7 +31,7 @@ asking_statement asking_look_up;
 /* What each key has at a glance: *out is a struct gateway_glance *. */
 asking_statement asking_glance;
 
-/* Asks about keys, which are of one account where accounts are on several nodes.  If only these are
+/* Asks about keys, which are of one account where gateway->by_account is set.  If only these are
  * late, only they have to wait: whoever offers them has proved nothing yet.  Returns false with the
  * reason, static. */
 MUST_CHECK bool asking_about(struct gateway *gateway, struct arena *arena, struct gateway_keys keys,

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "gateway/by_account.h"
 #include "gateway/judge.h"
 #include "nodes/nodes.h"
 
@@ -19,6 +20,15 @@ static struct pg *make_driver(const struct gateway *gateway)
     return pg;
 }
 
+const char *drivers_fault(const struct conf *conf)
+{
+    return conf->is_by_account && conf->mutual_tls.edges[0] && !conf->gateway.account[0]
+               ? "edges in [mutual_tls] need the setting account of [gateway], because accounts "
+                 "are "
+                 "on several nodes"
+               : NULL;
+}
+
 bool drivers_open(struct gateway *gateway)
 {
     gateway->pg = make_driver(gateway);
@@ -27,6 +37,13 @@ bool drivers_open(struct gateway *gateway)
     if (!gateway->pg || !gateway->edges_pg || !gateway->nodes)
         return false;
     nodes_join(gateway->nodes, gateway->pg, 1, JUDGE_PAUSE_MS); /* there is one lane */
+    if (!pg_is_by_account(gateway->pg))
+        return true;
+    gateway->by_account = &by_account;
+    /* Finding the only one would ask all nodes. */
+    gateway->unnamed_fault =
+        "accounts are on several nodes; name one in the setting account of [gateway], or with "
+        "--account";
     return true;
 }
 

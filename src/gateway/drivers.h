@@ -6,6 +6,9 @@
 #include "base/must_check.h"
 #include "gateway/gateway.h"
 
+/* Returns why the settings cannot be obeyed where the accounts are, static, or NULL. */
+const char *drivers_fault(const struct conf *conf);
+
 /* Makes the drivers, which connect when they are used, from the settings.  Returns false where
  * memory is short. */
 MUST_CHECK bool drivers_open(struct gateway *gateway);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The accounts whose changes are read, where accounts are on several nodes of Citus: those of the
- * sessions, and the one of the settings.  Each has a place of its own in the feed of its node. */
+/* The accounts whose changes are read one after the other (by_account.c): those of the sessions,
+ * and the one of the settings.  Each has a mark of its own. */
 #ifndef ADIT_GATEWAY_FOLLOW_H
 #define ADIT_GATEWAY_FOLLOW_H
 
@@ -39,7 +39,7 @@ struct follow *follows_find(const struct follows *follows, const char *account_i
 /* Notes an answer, with its mark. */
 void follow_note_answer(struct follow *follow, struct text mark);
 
-/* Notes that the account could not be asked for.  Meanwhile its node may go back to what the mark
+/* Notes that the account could not be asked for.  Meanwhile its place may go back to what the mark
  * does not know of. */
 void follow_note_failure(struct follow *follow);
 

@@ -26,6 +26,7 @@ struct account_news {
     int64_t due_ms; /* no line before (steady clock) */
 };
 
+struct by_account;
 struct nodes;
 
 struct gateway {
@@ -61,7 +62,9 @@ struct gateway {
     uint64_t n_polls;       /* how often changes were to be read */
     int64_t turn_ms;        /* how long a turn of judging goes on; 0: JUDGE_TURN_MS */
 
-    /* Where accounts are on several nodes.  The feed is unused then. */
+    /* Where each account has a place of its own.  The feed is unused then. */
+    const struct by_account *by_account; /* NULL: all accounts are in one */
+    const char *unnamed_fault; /* why a key must name its account; NULL: it need not, static */
     struct follows follows;
     struct account_news lost; /* cannot be asked for any more; */
     char lost_id[IDENT_SIZE]; /* the first of them, */

@@ -37,7 +37,7 @@ void glanced_add(struct gateway *gateway, const struct gateway_key *key)
     struct glanced *glanced = &gateway->glanced;
     const char *account_id, *fingerprint;
 
-    if (pg_is_by_account(gateway->pg) || glanced->n == glanced_most(gateway) ||
+    if (gateway->by_account || glanced->n == glanced_most(gateway) ||
         find_glanced(glanced, key) < glanced->n || was_late(gateway, key))
         return;
     account_id = arena_copy(&glanced->arena, key->account_id.s, key->account_id.len);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "gateway/asking.h"
+#include "gateway/by_account.h"
 #include "gateway/glanced.h"
 #include "gateway/judge_edges.h"
 #include "gateway/marked.h"
@@ -239,10 +240,8 @@ enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena, struc
     const struct heavy_key *known = heavy_keys_find(&gateway->heavy_keys, &key);
     struct gateway_glance seen;
 
-    /* Finding the only one would ask all nodes. */
-    *why = "accounts are on several nodes; name one in the setting account of [gateway], or with "
-           "--account";
-    if (pg_is_by_account(gateway->pg) && !ident_assigned(key.account_id, IDENT_ACCOUNT))
+    *why = gateway->unnamed_fault;
+    if (*why && !ident_assigned(key.account_id, IDENT_ACCOUNT))
         return JUDGE_FAULT;
     *why = ASKING_KEY_LATE;
     if (known && clock_steady_ms() < known->late_until_ms)
@@ -275,7 +274,7 @@ static void mark_all(struct gateway *gateway)
         session_mark(gateway->sessions.items[i], SESSION_SWEPT);
 }
 
-static void mark_changed(struct gateway *gateway, const struct gateway_changes *changes)
+void judge_mark_changed(struct gateway *gateway, const struct gateway_changes *changes)
 {
     if (!changes->complete || changes->n > GATEWAY_CHANGES_MAX) {
         mark_all(gateway);
@@ -289,95 +288,6 @@ static void mark_changed(struct gateway *gateway, const struct gateway_changes *
     }
 }
 
-static void mark_account(struct gateway *gateway, const struct follow *follow,
-                         const struct gateway_changes *changes)
-{
-    if (changes->complete && changes->n <= GATEWAY_CHANGES_MAX) {
-        mark_changed(gateway, changes);
-        return;
-    }
-    if (strcmp(gateway->conf.gateway.account, follow->account_id) == 0)
-        gateway->edges_are_marked = true;
-    for (size_t i = 0; i < gateway->sessions.n; i++) {
-        struct session *session = gateway->sessions.items[i];
-
-        if (strcmp(session->account_id, follow->account_id) == 0)
-            session_mark(session, SESSION_SWEPT);
-    }
-}
-
-/* Reads the changes of one account, and judges what they concern.  Returns whether sessions are
- * left to be judged soon. */
-static bool judge_account(struct gateway *gateway, struct follow *follow)
-{
-    bool is_left = false;
-    struct arena arena = {0};
-    struct gateway_changes changes;
-    struct text since = {0};
-    struct error err;
-    bool ok;
-
-    if (follow->mark.len > 0)
-        since = buf_text(&follow->mark);
-    ok = store_gateway_account_changes(gateway->pg, &arena, text_of(follow->account_id), since,
-                                       &changes, &err);
-    if (asking_note_account(gateway, follow, ok, &err)) {
-        gateway->polled_ms = clock_steady_ms();
-        gateway->found.n += follow->is_away;
-        mark_account(gateway, follow, &changes);
-        follow_note_answer(follow, changes.snapshot);
-        ok = marked_judge(gateway, follow->account_id, &is_left, &err);
-        if (asking_note_account(gateway, follow, ok, &err) &&
-            strcmp(gateway->conf.gateway.account, follow->account_id) == 0)
-            is_left = judge_edges(gateway) || is_left;
-    }
-    arena_free(&arena);
-    return is_left;
-}
-
-/* Without an account to ask for, asks whether the entry to the nodes answers. */
-static void judge_nobody(struct gateway *gateway)
-{
-    const int64_t begun_ms = clock_steady_ms();
-    struct error err;
-    bool ok;
-
-    if (judge_is_shut(gateway))
-        return;
-    pg_set_timeout(gateway->pg, JUDGE_TIMEOUT_MS);
-    ok = store_gateway_ping(gateway->pg, &err);
-    if (asking_note_outcome(gateway, ok, &err, begun_ms))
-        gateway->polled_ms = clock_steady_ms();
-}
-
-/* Goes on where the last turn ended.  Nobody else waits longer than a turn and a statement. */
-static bool judge_accounts(struct gateway *gateway)
-{
-    struct follows *follows = &gateway->follows;
-    int64_t end_ms = judge_turn_end_ms(gateway);
-    struct error err;
-    size_t n_done = 0;
-    bool is_left = false;
-
-    if (!follows_renew(follows, &gateway->sessions, gateway->conf.gateway.account))
-        log_event(&gateway->conf.log, LOG_LEVEL_ERROR, "no memory to ask for every account", NULL);
-    if (follows->n == 0)
-        judge_nobody(gateway);
-    for (; n_done < follows->n && (n_done == 0 || clock_steady_ms() < end_ms); n_done++) {
-        struct follow *follow = &follows->items[follows->at];
-
-        follows->at = (follows->at + 1) % follows->n;
-        if (asking_begin_account(gateway, follow->account_id, &err))
-            is_left = judge_account(gateway, follow) || is_left;
-        else
-            (void)asking_note_account(gateway, follow, false, &err);
-    }
-    asking_log_accounts(gateway);
-    if (follows->n > 0)
-        gateway->is_away = follows_count_away(follows) == follows->n;
-    return n_done == follows->n && !is_left;
-}
-
 static bool read_feed(struct gateway *gateway, struct error *err)
 {
     struct arena arena = {0};
@@ -385,7 +295,7 @@ static bool read_feed(struct gateway *gateway, struct error *err)
     bool ok = store_gateway_changes(gateway->pg, &arena, feed_since(&gateway->feed), &changes, err);
 
     if (ok) {
-        mark_changed(gateway, &changes);
+        judge_mark_changed(gateway, &changes);
         feed_note_answer(&gateway->feed, &changes, &gateway->conf.log);
     } else {
         feed_forget(&gateway->feed);
@@ -459,7 +369,7 @@ bool judge_changes(struct gateway *gateway)
     bool is_done;
 
     gateway->n_polls++;
-    is_done = pg_is_by_account(gateway->pg) ? judge_accounts(gateway) : !judge_feed(gateway);
+    is_done = gateway->by_account ? gateway->by_account->judge(gateway) : !judge_feed(gateway);
 
     if (asks)
         textfile_count_poll(&gateway->textfile, !gateway->is_away, begun_us);

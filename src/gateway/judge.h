@@ -17,15 +17,15 @@
 #define JUDGE_TIMEOUT_MS 1000
 
 /* After a statement that was not answered in time, nothing is asked for so long, or nothing of the
- * same node: each would keep the loop as long again. */
+ * same place: each would keep the loop as long again. */
 #define JUDGE_PAUSE_MS 500
 
 /* Any failure that took so long keeps the loop, too: opening a session may hang. */
 #define JUDGE_LONG_MS 100
 
-/* While the database, or a node of Citus, does not answer, the next statements for it may take so
- * long, but for every fourth: each keeps the loop, and with it all that is not of the database, or
- * of the node. */
+/* While the database, or an account's place in it, does not answer, the next statements for it may
+ * take so long, but for every fourth: each keeps the loop, and with it all that is not of the
+ * database, or of the place. */
 #define JUDGE_IMPATIENT_MS 300
 #define JUDGE_PATIENT_EVERY 4
 
@@ -75,9 +75,11 @@ MUST_CHECK enum judge_verdict judge_key(struct gateway *gateway, struct arena *a
  * if it cannot tell; the same for the edges of mutual TLS.  Does nothing while the database is away
  * and it is too early to try again.  Returns false if some are left after a turn, and the caller
  * calls again soon.
- *
- * Where accounts are on several nodes, it reads the changes of one account after the other. */
+ */
 bool judge_changes(struct gateway *gateway);
+
+/* Marks the sessions and edges that changes concern, or all if they are not complete. */
+void judge_mark_changed(struct gateway *gateway, const struct gateway_changes *changes);
 
 /* Has the next calls of judge_changes() judge all sessions and edges. */
 void judge_sweep(struct gateway *gateway);

@@ -128,10 +128,9 @@ static bool open_gateway(struct gateway *gateway, const char *conf_path)
     if (!conf_read(&gateway->conf, conf_path, reason))
         return process_cannot_start(&early, reason);
     openlog("adit-gateway", LOG_PID, LOG_DAEMON);
-    if (gateway->conf.is_by_account && gateway->conf.mutual_tls.edges[0] &&
-        !gateway->conf.gateway.account[0])
-        return process_cannot_start(log, "edges in [mutual_tls] need the setting account of "
-                                         "[gateway], because accounts are on several nodes");
+    what = drivers_fault(&gateway->conf);
+    if (what)
+        return process_cannot_start(log, what);
     gateway->conf.log.limit = &gateway->log_limit;
     gateway->hasher = crypt_start() ? crypt_hasher_new() : NULL;
     if (!gateway->hasher)

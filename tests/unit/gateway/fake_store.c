@@ -8,12 +8,6 @@
 
 struct fake_store fake_store;
 
-bool pg_is_by_account(const struct pg *pg)
-{
-    (void)pg;
-    return fake_store.is_by_account;
-}
-
 void pg_set_timeout(struct pg *pg, int timeout_ms)
 {
     (void)pg;

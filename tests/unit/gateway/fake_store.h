@@ -7,7 +7,6 @@
 
 /* What the functions of store/gateway.h call.  A test sets all of it. */
 struct fake_store {
-    bool is_by_account;
     int timeout_ms; /* as it was set last; 0: it was not */
     bool (*ping)(struct error *err);
     bool (*changes)(struct arena *arena, struct text snapshot, struct gateway_changes *out,

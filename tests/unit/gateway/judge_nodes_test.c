@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gateway/by_account.h"
 #include "gateway/fake_store.h"
 #include "gateway/judge.h"
 #include "gateway/monitor.h"
@@ -168,8 +169,7 @@ static void start(void)
                                  .credential_id = i ? "sshcr_2" : "sshcr_1",
                                  .has_key = true,
                                  .is_complete = true};
-    fake_store = (struct fake_store){.is_by_account = true,
-                                     .ping = ping,
+    fake_store = (struct fake_store){.ping = ping,
                                      .changes = changes_of_all,
                                      .glance = glance,
                                      .look_up = look_up,
@@ -177,6 +177,8 @@ static void start(void)
     entry_fails = false;
     n_pings = n_edges_read = 0;
     gateway = (struct gateway){.conf.log.level = LOG_LEVEL_ERROR, .conf.gateway.account = none};
+    gateway.by_account = &by_account;
+    gateway.unnamed_fault = "several nodes";
     gateway.turn_ms = 3600000; /* a slow machine judges all accounts in one turn, too */
     gateway.edges = edges_new(&no_edges, &gateway.conf.log);
     ck_assert_ptr_nonnull(gateway.edges);
