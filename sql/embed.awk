@@ -47,7 +47,7 @@ FNR == 1 {
         print "static const char " variable "[] ="
     } else {
         printf "%s", started ? ";\n" : ""
-        print "const char migrations_" variable "_sql[] ="
+        print "const char migrations_" (file == "citus.sql" ? "optional" : variable) "_sql[] ="
     }
     started = 1
     open = 1

@@ -46,6 +46,19 @@ void ctl_place(struct pg *pg, const struct conf *conf)
     nodes_place(pg, conf->is_by_account);
 }
 
+const struct schema_spread *ctl_spread(void)
+{
+    return &nodes_schema;
+}
+
+int ctl_refuse_by_account(const struct ctl *ctl, const char *verb, const char *instead)
+{
+    if (!ctl->conf.is_by_account)
+        return CTL_OK;
+    return ctl_fail("'aditctl %s' does not work where accounts are on several nodes; %s", verb,
+                    instead);
+}
+
 static int run_verb(struct ctl *ctl, const struct verb *verb)
 {
     /* These failures come before the verb has an answer, or lose it. */

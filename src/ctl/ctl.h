@@ -21,6 +21,7 @@ struct ctl_options {
 };
 
 struct progress_line;
+struct schema_spread;
 
 struct ctl {
     struct conf conf;
@@ -32,6 +33,13 @@ struct ctl {
 
 /* Tells a driver where the rows are, as the settings say. */
 void ctl_place(struct pg *pg, const struct conf *conf);
+
+/* Returns how migrations run where accounts are spread. */
+const struct schema_spread *ctl_spread(void);
+
+/* Fails a verb that does not work where each account has a place of its own; instead says what
+ * does.  Returns CTL_OK elsewhere. */
+int ctl_refuse_by_account(const struct ctl *ctl, const char *verb, const char *instead);
 
 /* Calls lost with a line of text for each key that seals secrets but is missing from the keyring. A
  * NULL keyring has no keys.  lost must not keep the line.  Returns how many of the counted secrets

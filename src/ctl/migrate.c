@@ -44,8 +44,10 @@ static void print_json(const struct ctl *ctl, const struct buf *names, bool has_
 int ctl_migrate(struct ctl *ctl)
 {
     struct applying applying = {.ctl = ctl};
-    struct schema_migrating how = {
-        .waiting = print_waiting, .applied = print_applied, .context = &applying};
+    struct schema_migrating how = {.spread = ctl_spread(),
+                                   .waiting = print_waiting,
+                                   .applied = print_applied,
+                                   .context = &applying};
     int64_t patience_s = PATIENCE_S;
     struct error err;
     bool has_responder;

@@ -490,9 +490,9 @@ int ctl_restore(struct ctl *ctl)
     struct restore restore = {.ctl = ctl};
     int status = restore_order_read(ctl, &restore.providers, &restore.order);
 
-    if (status == CTL_OK && ctl->conf.is_by_account)
-        status = ctl_fail("'aditctl restore' does not work where accounts are on several nodes; "
-                          "'aditctl history' shows what a row was before each change");
+    if (status == CTL_OK)
+        status = ctl_refuse_by_account(ctl, "restore",
+                                       "'aditctl history' shows what a row was before each change");
     if (status == CTL_OK && ctl->options.client_secret_file)
         status = load_secret(&restore);
     if (status == CTL_OK)

@@ -11,6 +11,8 @@
 #include "nodes/late.h"
 #include "pg/placement.h"
 
+struct schema_spread;
+
 /* The statements of one driver. */
 struct nodes_lane {
     struct pg *pg;
@@ -41,5 +43,14 @@ void nodes_place(struct pg *pg, bool is_by_account);
  * others that joined.  Does nothing if all rows are in one database.  At most most lanes wait long
  * for such a node, and nothing is sent to it for pause_ms.  *nodes must outlive the driver. */
 void nodes_join(struct nodes *nodes, struct pg *pg, int most, int pause_ms);
+
+/* How a migration finds out that the accounts are on several nodes, and runs there. */
+extern const struct schema_spread nodes_schema;
+
+/* Writes the names of the functions of sql/optional/distributed.sql that the connection's role
+ * cannot call, separated by commas; "": it can call all.  Sets *has_nodes to whether citus.sql was
+ * run. */
+MUST_CHECK bool nodes_find_functions(struct pg *pg, char *missing, size_t size, bool *has_nodes,
+                                     struct error *err);
 
 #endif

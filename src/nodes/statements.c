@@ -5,6 +5,7 @@
 #include "nodes/nodes.h"
 #include "store/change.h"
 #include "store/member_sql.h"
+#include "store/schema.h"
 #include "store/sql.h"
 
 /* Citus sends on what SET LOCAL sets, each by itself, and only after the transaction's first
@@ -141,6 +142,14 @@ static const struct node_form forms[] = {
 
     /* ---- what aditctl asks ---- */
 
+    {.name = "schema_holder",
+     .sql =
+        "SELECT format('%s, on %s:%s', r.result, n.nodename, n.nodeport)"
+        " FROM run_command_on_all_nodes($holder$" SCHEMA_HOLDER_SQL "$holder$) AS r"
+        " JOIN pg_dist_node AS n USING (nodeid)"
+        " WHERE r.success"
+          " AND r.result <> ''"
+        " LIMIT 1"},
     /* $2 account_id.  On the account's node: a function of sql/optional/distributed.sql finds the
      * API key before it locks the table of credentials, so all transactions that look for keys. */
     {.name = "principal_writers",

@@ -16,9 +16,8 @@ extern const int migrations_latest; /* the version that this build needs */
 /* The script that runs after the migrations. */
 extern const char migrations_grants_sql[];
 
-/* What runs after those where the accounts are on several nodes: the transaction of
- * sql/optional/citus.sql. */
-extern const char migrations_citus_sql[];
+/* What runs after those where the accounts are spread: the transaction in sql/optional/. */
+extern const char migrations_optional_sql[];
 
 /* The rows of grants.sql as JSON: what each role may do. */
 extern const char migrations_rights[];

@@ -10,7 +10,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "store/migrations.h"
-#include "store/script.h"
 
 #define TRY_TIMEOUT_MS 4000
 #define MIGRATE_TIMEOUT_MS (10 * 60 * 1000)
@@ -22,8 +21,6 @@
 
 /* PostgreSQL 14: the first with SQL functions of the form "RETURN ...". */
 #define OLDEST_SERVER 140000
-
-#define MIGRATION_LOCK "1633970548"
 
 /* clang-format off */
 
@@ -71,7 +68,7 @@ static const struct pg_statement grants_statement = {
         " UNION ALL"
         " SELECT u.name || ': ' || u.privilege || ' of ' || u.columns, u.is_due"
         " FROM u"
-        /* Citus has no rights to columns: sql/optional/citus.sql keeps them by a trigger. */
+        /* Where a trigger keeps columns, there are no rights to them (sql/optional/). */
         " WHERE u.is_due"
           " OR NOT EXISTS (SELECT FROM pg_proc AS p"
             " JOIN pg_namespace AS n ON n.oid = p.pronamespace"
@@ -125,59 +122,10 @@ static const struct pg_statement server_statement = {
     .sql = "SELECT current_setting('server_version_num')",
 };
 
-/* The session that has been longest in a transaction with our tables or in a migration. */
-#define HOLDER_SQL                                                                                 \
-    "SELECT format('process %s (%s) of %s%s', a.pid,"                                              \
-      " coalesce(nullif(a.application_name, ''), a.backend_type, 'unknown'),"                      \
-      " coalesce(a.usename, 'the server'),"                                                        \
-      " to_char(a.xact_start AT TIME ZONE 'UTC',"                                                  \
-        " '\", in a transaction since \"HH24:MI:SS\" UTC\"'))"                                     \
-    " FROM pg_locks AS l"                                                                          \
-    " JOIN pg_stat_activity AS a USING (pid)"                                                      \
-    " WHERE l.granted"                                                                             \
-      " AND a.pid <> pg_backend_pid()"                                                             \
-      " AND l.database = (SELECT d.oid FROM pg_database AS d"                                      \
-        " WHERE d.datname = current_database())"                                                   \
-      " AND (l.locktype = 'advisory' AND l.objid = " MIGRATION_LOCK                                \
-        " OR l.relation IN (SELECT c.oid FROM pg_class AS c"                                       \
-          " JOIN pg_namespace AS n ON n.oid = c.relnamespace"                                      \
-          " WHERE n.nspname = 'adit'))"                                                            \
-    " ORDER BY a.xact_start"                                                                       \
-    " LIMIT 1"
-
 static const struct pg_statement holder_statement = {
     .name = "schema_holder",
     .types = PG_TEXT,
-    .sql = HOLDER_SQL,
-    .by_account =
-        "SELECT format('%s, on %s:%s', r.result, n.nodename, n.nodeport)"
-        " FROM run_command_on_all_nodes($holder$" HOLDER_SQL "$holder$) AS r"
-        " JOIN pg_dist_node AS n USING (nodeid)"
-        " WHERE r.success"
-          " AND r.result <> ''"
-        " LIMIT 1",
-};
-
-/* Whether sql/optional/citus.sql was run. */
-static const struct pg_statement nodes_statement = {
-    .name = "schema_nodes",
-    .types = PG_BOOL,
-    .sql = "SELECT to_regproc('adit.keep_columns') IS NOT NULL",
-};
-
-/* What sql/optional/distributed.sql makes, and whether citus.sql was run. */
-static const struct pg_statement functions_statement = {
-    .name = "schema_functions",
-    .types = PG_TEXT PG_BOOL,
-    .sql =
-        "SELECT string_agg(n.name, ', ' ORDER BY n.name), to_regproc('adit.keep_columns') IS NOT NULL"
-        " FROM unnest('{note_caller,meets,create_ssh_credential,update_ssh_credential,"
-          "delete_ssh_credential,put_oauth_module,delete_oauth_module,put_mutual_tls_module,"
-          "delete_mutual_tls_module,note_key_uses}'::text[]) AS n (name)"
-        " WHERE NOT EXISTS (SELECT FROM pg_proc AS p"
-          " WHERE p.pronamespace = to_regnamespace('adit')"
-          " AND p.proname = n.name"
-          " AND has_function_privilege(p.oid, 'EXECUTE'))",
+    .sql = SCHEMA_HOLDER_SQL,
 };
 
 /* As the triggers of sql/schema.sql ask. */
@@ -228,12 +176,12 @@ static const char check_indexes_sql[] =
 
 /* Compares the version again under the lock.  A pooler may not run this on the session that the
  * driver has set up. */
-static void write_script(struct buf *script, int version, bool has_nodes)
+static void write_script(struct buf *script, int version, const struct schema_spread *spread)
 {
     buf_printf(script,
                "SET LOCAL search_path = pg_catalog, pg_temp;\n"
                "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = %d;\n"
-               "SELECT pg_advisory_xact_lock(" MIGRATION_LOCK ");\n",
+               "SELECT pg_advisory_xact_lock(" SCHEMA_MIGRATION_LOCK ");\n",
                LOCK_TIMEOUT_MS);
     buf_printf(script,
                "DO $$ DECLARE version integer := 0; BEGIN"
@@ -251,48 +199,42 @@ static void write_script(struct buf *script, int version, bool has_nodes)
     }
     buf_puts(script, check_indexes_sql);
     buf_puts(script, migrations_grants_sql);
-    if (has_nodes)
-        buf_puts(script, migrations_citus_sql);
+    if (spread)
+        buf_puts(script, spread->sql);
 }
 
-/* Citus sends other nodes the text of whole messages, so each statement is one.  It must change one
- * shard after the other: parallel sessions would not see what this transaction did before. */
-static bool run_statements(struct pg *pg, char *script, struct error *err)
-{
-    bool ok = pg_begin(pg, "BEGIN", err) &&
-              pg_script(pg, "SET LOCAL citus.propagate_set_commands = 'local'", MIGRATE_TIMEOUT_MS,
-                        err) &&
-              pg_script(pg, "SET LOCAL citus.multi_shard_modify_mode = 'sequential'",
-                        MIGRATE_TIMEOUT_MS, err);
-
-    for (const char *one = script_next(&script); ok && one; one = script_next(&script))
-        ok = pg_script(pg, one, MIGRATE_TIMEOUT_MS, err);
-    if (!ok)
-        return false;
-    /* The commit waits for every node.  The statements of pg_run(), before it, need not. */
-    pg_set_timeout(pg, MIGRATE_TIMEOUT_MS);
-    return pg_commit(pg, err);
-}
-
-static bool run_migrations(struct pg *pg, int version, bool has_nodes, struct error *err)
+/* spread: where the accounts are spread; NULL: they are not. */
+static bool run_migrations(struct pg *pg, int version, const struct schema_spread *spread,
+                           struct error *err)
 {
     struct buf script = {0};
     bool ok;
 
     /* One message, so that one session runs all of it: a lost connection leaves nothing behind. */
-    if (!has_nodes)
+    if (!spread)
         buf_puts(&script, "BEGIN; ");
-    write_script(&script, version, has_nodes);
-    if (!has_nodes)
+    write_script(&script, version, spread);
+    if (!spread)
         buf_puts(&script, "COMMIT;\n");
     if (script.failed)
         ok = error_set(err, ERR_OUT_OF_MEMORY);
-    else if (has_nodes)
-        ok = run_statements(pg, script.data, err);
+    else if (spread)
+        ok = spread->run(pg, script.data, MIGRATE_TIMEOUT_MS, err);
     else
         ok = pg_script(pg, script.data, MIGRATE_TIMEOUT_MS, err);
     buf_free(&script);
     return ok;
+}
+
+/* Sets *spread to NULL where the accounts are not spread. */
+static bool find_spread(struct pg *pg, const struct schema_spread **spread, struct error *err)
+{
+    bool is_there = false;
+
+    if (*spread && !(*spread)->is_there(pg, &is_there, err))
+        return false;
+    *spread = is_there ? *spread : NULL;
+    return true;
 }
 
 bool schema_check_server(struct pg *pg, int *version, struct error *err)
@@ -320,18 +262,6 @@ bool schema_may_act_as_owner(struct pg *pg, bool *may, struct error *err)
     if (!pg_run(pg, &owner_statement, &params, &result, err))
         return false;
     *may = pg_rows(result) == 1 && pg_bool(result, 0, 0);
-    pg_result_free(result);
-    return true;
-}
-
-static bool find_nodes(struct pg *pg, bool *has_nodes, struct error *err)
-{
-    struct pg_params params = {.n = 0};
-    struct pg_result *result;
-
-    if (!pg_run(pg, &nodes_statement, &params, &result, err))
-        return false;
-    *has_nodes = pg_bool(result, 0, 0);
     pg_result_free(result);
     return true;
 }
@@ -415,12 +345,12 @@ bool schema_migrate(struct pg *pg, const struct schema_migrating *how, struct er
     int server;
     int version;
     int now;
-    bool has_nodes;
+    const struct schema_spread *spread = how->spread;
 
     if (!schema_check_server(pg, &server, err) || !schema_version(pg, &version, err) ||
-        !check_known(version, err) || !find_nodes(pg, &has_nodes, err))
+        !check_known(version, err) || !find_spread(pg, &spread, err))
         return false;
-    while (!run_migrations(pg, version, has_nodes, err)) {
+    while (!run_migrations(pg, version, spread, err)) {
         bool is_locked_out =
             strcmp(err->sqlstate, "55P03") == 0 || strcmp(err->sqlstate, "40P01") == 0;
         struct error ignored;
@@ -496,20 +426,6 @@ bool schema_try_write(struct pg *pg, struct error *err)
     if (!ok)
         pg_rollback(pg);
     return ok;
-}
-
-bool schema_find_functions(struct pg *pg, char *missing, size_t size, bool *has_nodes,
-                           struct error *err)
-{
-    struct pg_params params = {.n = 0};
-    struct pg_result *result;
-
-    if (!pg_run(pg, &functions_statement, &params, &result, err))
-        return false;
-    snprintf(missing, size, "%s", pg_is_null(result, 0, 0) ? "" : pg_text(result, 0, 0).s);
-    *has_nodes = pg_bool(result, 0, 1);
-    pg_result_free(result);
-    return true;
 }
 
 bool schema_clock(struct pg *pg, int64_t *ms, struct error *err)

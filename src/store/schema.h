@@ -29,9 +29,43 @@ MUST_CHECK bool schema_version(struct pg *pg, int *version, struct error *err);
  * too old; *version is 0 if it could not be read. */
 MUST_CHECK bool schema_check_server(struct pg *pg, int *version, struct error *err);
 
+/* The advisory lock of a migration. */
+#define SCHEMA_MIGRATION_LOCK "1633970548"
+
+/* clang-format off */
+/* The session that has been longest in a transaction with our tables or in a migration. */
+#define SCHEMA_HOLDER_SQL                                                                                 \
+    "SELECT format('process %s (%s) of %s%s', a.pid,"                                              \
+      " coalesce(nullif(a.application_name, ''), a.backend_type, 'unknown'),"                      \
+      " coalesce(a.usename, 'the server'),"                                                        \
+      " to_char(a.xact_start AT TIME ZONE 'UTC',"                                                  \
+        " '\", in a transaction since \"HH24:MI:SS\" UTC\"'))"                                     \
+    " FROM pg_locks AS l"                                                                          \
+    " JOIN pg_stat_activity AS a USING (pid)"                                                      \
+    " WHERE l.granted"                                                                             \
+      " AND a.pid <> pg_backend_pid()"                                                             \
+      " AND l.database = (SELECT d.oid FROM pg_database AS d"                                      \
+        " WHERE d.datname = current_database())"                                                   \
+      " AND (l.locktype = 'advisory' AND l.objid = " SCHEMA_MIGRATION_LOCK                                \
+        " OR l.relation IN (SELECT c.oid FROM pg_class AS c"                                       \
+          " JOIN pg_namespace AS n ON n.oid = c.relnamespace"                                      \
+          " WHERE n.nspname = 'adit'))"                                                            \
+    " ORDER BY a.xact_start"                                                                       \
+    " LIMIT 1"
+/* clang-format on */
+
+/* What is different where accounts are spread, as the database itself says. */
+struct schema_spread {
+    bool (*is_there)(struct pg *pg, bool *is_there, struct error *err);
+    const char *sql; /* what runs after the grants */
+    /* Runs the statements of a script in one transaction. */
+    bool (*run)(struct pg *pg, char *script, int timeout_ms, struct error *err);
+};
+
 /* How long to wait for locks, and callbacks. */
 struct schema_migrating {
-    int64_t patience_ms; /* to keep trying while others hold a lock */
+    const struct schema_spread *spread; /* NULL: nobody looks whether they are spread */
+    int64_t patience_ms;                /* to keep trying while others hold a lock */
     /* Before each pause, with a session that holds a lock. */
     void (*waiting)(void *context, const char *holder);
     /* For each migration, after the commit. */
@@ -76,12 +110,6 @@ MUST_CHECK bool schema_find_members(struct pg *pg, const char *role, char *other
 /* Writes a row of some 40 KB as the responder does, and rolls back: that finds a full disk, which
  * no setting shows.  Does nothing if there is no User or Bot. */
 MUST_CHECK bool schema_try_write(struct pg *pg, struct error *err);
-
-/* Writes the names of the functions of sql/optional/distributed.sql that the connection's role
- * cannot call, separated by commas; "": it can call all.  Sets *has_nodes to whether citus.sql was
- * run. */
-MUST_CHECK bool schema_find_functions(struct pg *pg, char *missing, size_t size, bool *has_nodes,
-                                      struct error *err);
 
 /* Reads whether the session may act as the owner of the tables: the record of changes believes no
  * other session that a secret is only sealed again. */

@@ -8,7 +8,7 @@
     "to_char(" column " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
 
 /* Whether a User or Bot may get a credential.  The one rule for POST, and for apply, restore and
- * "user delete --give-to" of aditctl; sql/optional/distributed.sql repeats it. */
+ * "user delete --give-to" of aditctl; a function in sql/optional/ repeats it. */
 #define SQL_MAY_OWN(principal) principal ".disabled_at IS NULL"
 
 #endif

@@ -55,7 +55,8 @@ static void check_polls(struct findings *findings, const struct conf *conf, stru
     int64_t ago_ms = status_number(status, "last_poll_ms");
     char ago[DOCTOR_TIME_SIZE];
     char every[DOCTOR_TIME_SIZE];
-    int64_t n_away = status_number(status, "accounts_away"); /* on nodes of Citus only */
+    int64_t n_away =
+        status_number(status, "accounts_away"); /* of those with a place of their own */
 
     doctor_say_time(ago, ago_ms);
     doctor_say_time(every, conf->gateway.poll_ms);

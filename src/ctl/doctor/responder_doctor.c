@@ -9,6 +9,7 @@
 #include "ctl/accounts.h"
 #include "ctl/doctor/doctor.h"
 #include "keyring/keyring.h"
+#include "nodes/nodes.h"
 #include "store/migrations.h"
 #include "store/oauth_secret.h"
 #include "store/principal.h"
@@ -353,7 +354,7 @@ static void check_nodes(struct findings *findings, const struct ctl *ctl)
     bool has_nodes;
     struct error err;
 
-    if (!schema_find_functions(ctl->pg, missing, sizeof missing, &has_nodes, &err))
+    if (!nodes_find_functions(ctl->pg, missing, sizeof missing, &has_nodes, &err))
         trouble_error(findings, "nodes", &err);
     else if (has_nodes && !ctl->conf.is_by_account)
         doctor_trouble(findings, "nodes",

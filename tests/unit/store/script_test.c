@@ -64,7 +64,7 @@ START_TEST(migrations_are_taken_apart)
     for (int i = 0; i < migrations_n + 2; i++) {
         char *text = strdup(i < migrations_n    ? migrations[i].sql
                             : i == migrations_n ? migrations_grants_sql
-                                                : migrations_citus_sql);
+                                                : migrations_optional_sql);
         char *rest = text;
 
         for (const char *one = script_next(&rest); one; one = script_next(&rest)) {

@@ -281,7 +281,8 @@ static void no_name(void *context, const char *name)
 /* A session that holds the migration lock blocks others.  The error names it. */
 static void migrate_in_vain(void)
 {
-    const struct schema_migrating how = {.waiting = no_name, .applied = no_name};
+    const struct schema_migrating how = {
+        .spread = &nodes_schema, .waiting = no_name, .applied = no_name};
     struct error err = {.code = ERR_NONE};
     int version;
 
@@ -457,7 +458,7 @@ START_TEST(statements_of_case_file)
     ck_assert(schema_version(tried.owner, &version, &tried.err) &&
               schema_clock(tried.owner, &ms, &tried.err));
     ck_assert(schema_may_act_as_owner(tried.owner, &found, &tried.err) && found);
-    ck_assert(schema_find_functions(tried.owner, missing, sizeof missing, &found, &tried.err));
+    ck_assert(nodes_find_functions(tried.owner, missing, sizeof missing, &found, &tried.err));
     ck_assert(strstr(missing, "note_caller") && !found);
     ck_assert(
         schema_check_grants(tried.owner, &grants, &tried.err) &&
