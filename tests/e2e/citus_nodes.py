@@ -87,7 +87,9 @@ class Load:
             time.sleep(0.005)
 
     def _ask_twice(self, account, made):
-        answer = self._ask(account, "post", CREDENTIALS, samples.credential())
+        # Of one key, an account has at most 1,000 credentials.
+        body = samples.credential(public_key=samples.new_key())
+        answer = self._ask(account, "post", CREDENTIALS, body)
         if answer.status == 201:
             made.append(answer.json["id"])
         if made:
