@@ -33,7 +33,9 @@ DECLARE
                         "api_key_id", "operation_id", "client_address", "operator",
                         "database_user", "before", "after", "changed"]},
             {"function": "new_revision"},
-            {"function": "is_rekeying"}
+            {"function": "is_rekeying"},
+            {"function": "public_key_owners"},
+            {"function": "own_key_of_caller"}
         ],
         "adit_gateway": [
             {"table": "migration", "may": ["SELECT"]},

@@ -806,6 +806,34 @@ REVOKE ALL ON FUNCTION adit.renew_incarnation() FROM PUBLIC;
 CREATE TRIGGER renew_incarnation BEFORE UPDATE OF provider, client_id ON adit.oauth_module
     FOR EACH ROW EXECUTE FUNCTION adit.renew_incarnation();
 
+-- The owners of credentials with a public key, of at most so many.  PostgreSQL makes it a part of the query
+-- that calls it.  sql/optional/citus.sql replaces it, and the next one: there, a trigger is of a shard, and asks
+-- no table.
+--
+-- The account's condition fits no index, on purpose: a session that plans this while the table is empty
+-- would take one of the account's, and read the whole account for each row that it inserts.
+CREATE FUNCTION adit.public_key_owners(
+    relation pg_catalog.regclass, account text, key text, most pg_catalog.int8)
+RETURNS SETOF text LANGUAGE sql STABLE AS $$
+    SELECT c.owner_id FROM adit.ssh_credential AS c
+    WHERE c.fingerprint OPERATOR(pg_catalog.=) key
+    AND (c.account_id OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) account
+    LIMIT most
+$$;
+COMMENT ON FUNCTION adit.public_key_owners(regclass, text, text, bigint) IS
+    'The owners of credentials in a relation that have a public key, once for each, up to a number.';
+
+CREATE FUNCTION adit.own_key_of_caller(account text)
+RETURNS SETOF text LANGUAGE sql STABLE AS $$
+    SELECT k.id FROM adit.api_key AS k
+    WHERE k.account_id OPERATOR(pg_catalog.=) account
+    AND k.id OPERATOR(pg_catalog.=)
+        pg_catalog.split_part(pg_catalog.current_setting('adit.caller', true), ' ', 2)
+    AND k.scope OPERATOR(pg_catalog.=) 'own'
+$$;
+COMMENT ON FUNCTION adit.own_key_of_caller(text) IS
+    'The API key that makes the change which is under way, if it is for own credentials alone.';
+
 -- At most 1,000 credentials of an account have the same public key: a decision and adit-gateway read no
 -- more of one key (src/model/ssh_decision.h), so more would only lock the key out.
 --
@@ -820,32 +848,20 @@ CREATE TRIGGER renew_incarnation BEFORE UPDATE OF provider, client_id ON adit.oa
 -- counts what the one before it has committed.  So the limit is exact unless more than 500 transactions
 -- insert the same key at once.  A transaction that is not READ COMMITTED counts what its snapshot shows,
 -- and its own rows.
---
--- The account's condition fits no index, on purpose: a session that plans this while the table is empty
--- would take one of the account's, and read the whole account for each row that it inserts.
 CREATE FUNCTION adit.limit_public_key() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     n_all pg_catalog.int8;
     n_others pg_catalog.int8;
     is_limited pg_catalog.bool;
 BEGIN
-    PERFORM FROM adit.api_key AS k
-    WHERE k.account_id OPERATOR(pg_catalog.=) NEW.account_id
-    AND k.id OPERATOR(pg_catalog.=)
-        pg_catalog.split_part(pg_catalog.current_setting('adit.caller', true), ' ', 2)
-    AND k.scope OPERATOR(pg_catalog.=) 'own';
+    PERFORM FROM adit.own_key_of_caller(NEW.account_id);
     is_limited := FOUND;
     -- What is restored stays as it was.
     NEW.from_own_key := NEW.from_own_key OR is_limited;
     SELECT pg_catalog.count(*),
         pg_catalog.count(*) FILTER (WHERE c.owner_id OPERATOR(pg_catalog.<>) NEW.owner_id)
     INTO n_all, n_others
-    FROM (
-        SELECT c.owner_id FROM adit.ssh_credential AS c
-        WHERE c.fingerprint OPERATOR(pg_catalog.=) NEW.fingerprint
-        AND (c.account_id OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) NEW.account_id
-        LIMIT 500
-    ) AS c;
+    FROM adit.public_key_owners(TG_RELID, NEW.account_id, NEW.fingerprint, 500) AS c (owner_id);
     IF n_all OPERATOR(pg_catalog.<) 500 AND n_others OPERATOR(pg_catalog.=) 0 THEN
         RETURN NEW;
     END IF;
@@ -860,12 +876,7 @@ BEGIN
     PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(
         pg_catalog.concat(NEW.account_id, ' ', NEW.fingerprint), 0));
     SELECT pg_catalog.count(*) INTO n_all
-    FROM (
-        SELECT FROM adit.ssh_credential AS c
-        WHERE c.fingerprint OPERATOR(pg_catalog.=) NEW.fingerprint
-        AND (c.account_id OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) NEW.account_id
-        LIMIT 1000
-    ) AS c;
+    FROM adit.public_key_owners(TG_RELID, NEW.account_id, NEW.fingerprint, 1000) AS c (owner_id);
     IF is_limited OR n_all OPERATOR(pg_catalog.>=) 1000 THEN
         RAISE 'too many credentials of the account have the public key: "ssh_credential_key_limit"'
             USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_key_limit',

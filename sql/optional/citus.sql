@@ -49,40 +49,19 @@ END
 $$;
 
 -- A trigger of a shard may not ask the table, whose rows may be on other nodes, but the shard.  So
--- adit.note_caller() of distributed.sql tells it the scope of the caller's key.  The messages are those of the
--- function that this one replaces.
-CREATE OR REPLACE FUNCTION adit.limit_public_key() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    counting CONSTANT text := format('SELECT count(*), count(*) FILTER (WHERE c.owner_id <> $3)'
-        ' FROM (SELECT c.owner_id FROM %s AS c WHERE c.fingerprint = $1'
-        ' AND c.account_id || '''' = $2 LIMIT $4) AS c', TG_RELID::regclass);
-    is_limited CONSTANT boolean := current_setting('adit.scope', true) IS NOT DISTINCT FROM 'own';
-    n_all bigint;
-    n_others bigint;
+-- adit.note_caller() of distributed.sql tells it the scope of the caller's key.
+CREATE OR REPLACE FUNCTION adit.public_key_owners(
+    relation regclass, account text, key text, most bigint)
+RETURNS SETOF text LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    NEW.from_own_key := NEW.from_own_key OR is_limited;
-    EXECUTE counting INTO n_all, n_others
-        USING NEW.fingerprint, NEW.account_id, NEW.owner_id, 500;
-    IF is_limited AND n_others > 0 AND n_all < 500 THEN
-        RAISE 'another owner has a credential with the public key: "ssh_credential_key_of_others"'
-            USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_key_of_others',
-            SCHEMA = 'adit', TABLE = 'ssh_credential';
-    END IF;
-    IF n_all < 500 THEN
-        RETURN NEW;
-    END IF;
-    PERFORM pg_advisory_xact_lock(hashtextextended(
-        concat(NEW.account_id, ' ', NEW.fingerprint), 0));
-    EXECUTE counting INTO n_all, n_others
-        USING NEW.fingerprint, NEW.account_id, NEW.owner_id, 1000;
-    IF is_limited OR n_all >= 1000 THEN
-        RAISE 'too many credentials of the account have the public key: "ssh_credential_key_limit"'
-            USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_key_limit',
-            SCHEMA = 'adit', TABLE = 'ssh_credential';
-    END IF;
-    RETURN NEW;
+    RETURN QUERY EXECUTE format('SELECT c.owner_id FROM %s AS c WHERE c.fingerprint = $1'
+        ' AND c.account_id || '''' = $2 LIMIT $3', relation) USING key, account, most;
 END
+$$;
+CREATE OR REPLACE FUNCTION adit.own_key_of_caller(account text)
+RETURNS SETOF text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT split_part(current_setting('adit.caller', true), ' ', 2)
+    WHERE current_setting('adit.scope', true) = 'own'
 $$;
 
 -- Snapshots and numbers of transactions are a node's own.

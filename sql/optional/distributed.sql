@@ -41,7 +41,7 @@ BEGIN
     AND (k.expires_at IS NULL OR k.expires_at > now());
     IF FOUND THEN
         PERFORM set_config('adit.caller', concat_ws(' ', principal_id, id, p_request), true),
-            set_config('adit.scope', scope, true); -- for adit.limit_public_key() of citus.sql
+            set_config('adit.scope', scope, true); -- for adit.own_key_of_caller() of citus.sql
         -- The COMMIT waits for the synchronous standby, even if nothing is changed.
         IF NOT read_only OR scope = 'own' THEN
             PERFORM pg_logical_emit_message(true, 'adit', '');
