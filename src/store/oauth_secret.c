@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-
 /* Modules per statement, in the order of their key.  Every module counts, whether or not its secret
  * matches: finding the next match among ten million rows could take any time. */
 #define BATCH 1000
