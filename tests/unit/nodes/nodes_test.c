@@ -3,6 +3,7 @@
 #include "nodes/nodes.h"
 
 #include <check.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "suites.h"
@@ -85,6 +86,37 @@ START_TEST(nothing_is_known)
 }
 END_TEST
 
+/* The place is a parameter on nodes alone, and some forms take less than the statement has. */
+START_TEST(parameters_of_forms)
+{
+    static const struct {
+        const char *name;
+        int first, n;
+    } forms[] = {{"gate_keep", 0, 3},
+                 {"audit_event_purge", 1, 2},
+                 {"idempotency_key_purge", 2, 1},
+                 {"none", 0, 3}};
+    struct pg_params params = {.n = 0};
+
+    pg_add_int(&params, 1);
+    pg_add_int(&params, 2);
+    pg_add_place(&params, text_of(ACCOUNT));
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        const struct pg_statement statement = {
+            .name = forms[i].name, .sql = "here", .by_account = "there"};
+        struct pg_form form = nodes_form(&statement, &params);
+
+        ck_assert_int_eq(form.first, forms[i].first);
+        ck_assert_int_eq(form.n, forms[i].n);
+        ck_assert(strcmp(form.sql, "here") != 0);
+        form = pg_plain.form(&statement, &params);
+        ck_assert_str_eq(form.sql, "here");
+        ck_assert_int_eq(form.first, 0);
+        ck_assert_int_eq(form.n, 2);
+    }
+}
+END_TEST
+
 /* A shard's index has its number behind the name. */
 START_TEST(names_of_conditions)
 {
@@ -109,6 +141,7 @@ Suite *nodes_suite(void)
     tcase_add_test(tcase, a_node_that_nobody_told);
     tcase_add_test(tcase, silence_is_counted);
     tcase_add_loop_test(tcase, nothing_is_known, 0, 2);
+    tcase_add_test(tcase, parameters_of_forms);
     tcase_add_test(tcase, names_of_conditions);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -373,6 +373,8 @@ static void query(struct session *session, const char *sql)
         session->status = 'T';
     if (is_setup && step.act != NO_RESULT)
         answer_setup(session, &step);
+    else if (strncmp(sql, "COMMIT", 6) == 0)
+        put_simple(session, 'C', "COMMIT");
     else if (step.act != NO_RESULT)
         put_texts(session, (const char *const[]){"t"}, 1);
     put_ready(session);

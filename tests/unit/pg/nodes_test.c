@@ -51,6 +51,42 @@ START_TEST(nothing_is_shed_among_nodes)
 }
 END_TEST
 
+/* By its name, the write has two settings on nodes (nodes/statements.c), and none in one database.
+ */
+static const struct pg_statement seal = {
+    .name = "oauth_secret_seal", .sql = "INSERT", .types = PG_BIGINT, .writes = true};
+
+/* A statement with settings gets a transaction of its own, or uses the one that there is. */
+START_TEST(settings_of_a_statement)
+{
+    driver_warm_up();
+    ck_assert_int_eq(driver_run(&seal), ERR_NONE);
+    backend_sent("1:parse:oauth_secret_seal | 1:run:oauth_secret_seal |");
+    nodes_place(driver.pg, true);
+    ck_assert_int_eq(driver_run(&seal), ERR_NONE);
+    backend_sent("1:query:BEGIN 1:query:SET 1:query:SET 1:parse:- 1:run:- | 1:query:COMMIT");
+    ck_assert(pg_begin(driver.pg, "BEGIN", &driver.err));
+    ck_assert_int_eq(driver_run(&seal), ERR_NONE);
+    ck_assert(pg_commit(driver.pg, &driver.err));
+    backend_sent("1:query:BEGIN 1:query:SET 1:query:SET 1:parse:- 1:run:- | 1:query:COMMIT");
+}
+END_TEST
+
+/* Nothing is written without its settings. */
+START_TEST(settings_that_are_refused)
+{
+    nodes_place(driver.pg, true);
+    driver_warm_up();
+    for (int i = 0; i < _i; i++)
+        backend_expect(ON_QUERY, ANSWER, NULL, NULL);
+    backend_expect(ON_QUERY, REFUSE, "57014", NULL);
+    ck_assert_int_eq(driver_run(&seal), ERR_DATABASE_TIMEOUT);
+    backend_sent(_i == 0   ? "1:query:BEGIN 1:query:ROLLBACK"
+                 : _i == 1 ? "1:query:BEGIN 1:query:SET 1:query:ROLLBACK"
+                           : "1:query:BEGIN 1:query:SET 1:query:SET 1:query:ROLLBACK");
+}
+END_TEST
+
 /* How often patience was asked for, and for how often it lasts. */
 struct patience {
     int n_asked;
@@ -112,6 +148,8 @@ Suite *pg_nodes_suite(void)
     tcase_add_loop_test(tcase, node_that_is_away, 0, 2);
     tcase_add_test(tcase, killed_while_it_waits_for_a_node);
     tcase_add_test(tcase, nothing_is_shed_among_nodes);
+    tcase_add_test(tcase, settings_of_a_statement);
+    tcase_add_loop_test(tcase, settings_that_are_refused, 0, 3);
     tcase_add_loop_test(tcase, lost_patience, 0, 4);
     tcase_add_test(tcase, patience_that_lasts);
     suite_add_tcase(suite, tcase);
