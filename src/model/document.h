@@ -15,8 +15,7 @@
 
 #include "base/buf.h"
 #include "base/must_check.h"
-#include "model/mutual_tls_module.h"
-#include "model/oauth_module.h"
+#include "model/resource.h"
 #include "model/ssh_credential.h"
 
 #define DOCUMENT_VERSION 1

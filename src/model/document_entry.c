@@ -371,7 +371,7 @@ static bool read_oauth_entry(const struct json_node *top, const struct oauth_nam
                              struct error *err)
 {
     const struct field_reader strict = {.arena = reader->arena};
-    struct module_ids ids;
+    struct module_place ids;
 
     *oauth = (struct document_oauth){.edge_id = {0}};
     if (!check_members(top, oauth_id_fields, N_ROWS(oauth_id_fields), oauth_module_fields,
@@ -381,7 +381,7 @@ static bool read_oauth_entry(const struct json_node *top, const struct oauth_nam
     if (!oauth->edge_id.s || !oauth->id.s)
         return missing(oauth->edge_id.s ? "id" : "edge_id",
                        "Give the identifiers of the edge and the route.", err);
-    ids = (struct module_ids){.edge_id = oauth->edge_id, .id = oauth->id};
+    ids = (struct module_place){.edge_id = oauth->edge_id, .route_id = oauth->id};
     if (!take_secrets(top, names, reader->arena, &oauth->secret, err) ||
         !oauth_module_read(top, &ids, names, reader, &oauth->module, err))
         return false;
@@ -400,7 +400,9 @@ static bool read_mutual_tls_entry(const struct json_node *top, const struct fiel
            fields_read(top, mutual_tls_id_fields, N_ROWS(mutual_tls_id_fields), module, &strict,
                        err) &&
            (module->id.s || missing("id", "Give the identifier of the edge.", err)) &&
-           mutual_tls_module_read(top, module->id, reader, &module->module, err);
+           resource_read(RESOURCE_MUTUAL_TLS_MODULE, top,
+                         &(struct module_place){.edge_id = module->id}, NULL, reader,
+                         &module->module, err);
 }
 
 bool document_entry_read(const struct json_node *top, const struct oauth_names *names,

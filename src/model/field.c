@@ -10,6 +10,7 @@
 #include "base/invisible.h"
 #include "base/time.h"
 #include "json/write.h"
+#include "model/uri.h"
 
 /* A table, as the context of is_known(). */
 struct table {
@@ -37,7 +38,7 @@ static void suggest(struct buf *out, struct text name, const struct table *table
     for (size_t i = 0; i < table->n_fields; i++) {
         const struct field *field = &table->fields[i];
 
-        if (field->mistaken && text_eq(text_of(field->mistaken), name))
+        if (field->answered && text_eq(text_of(field->answered), name))
             buf_printf(out, "Give %s instead. ", field->name);
         if (field->provider > 0 && field->provider == called)
             buf_printf(out, "%s is %s. ", identity_provider_at(called)->title, field->name);
@@ -348,6 +349,36 @@ void field_write(struct buf *out, const struct field *field, const void *value)
     field_write_value(out, field->kind, value);
 }
 
+const char *field_answered(const struct field *field)
+{
+    return field->answered ? field->answered : field->name;
+}
+
+void field_answer_entry(struct buf *out, const struct field *field, struct text id,
+                        struct text base_url)
+{
+    json_open(out, '{');
+    json_put_member(out, "id", id);
+    uri_write_unchecked(out, base_url, field->path, id);
+    json_close(out, '}');
+}
+
+void field_answer(struct buf *out, const struct field *field, const void *value,
+                  struct text base_url)
+{
+    const struct text_list *list = value;
+
+    json_put_name(out, field_answered(field));
+    if (!field->path) {
+        field_write_value(out, field->kind, value);
+        return;
+    }
+    json_open(out, '[');
+    for (size_t i = 0; i < list->n; i++)
+        field_answer_entry(out, field, list->items[i], base_url);
+    json_close(out, ']');
+}
+
 static bool is_read_by_model(const struct field *field)
 {
     return field->is_sealed || field->kind == FIELD_PROVIDER || field->kind == FIELD_OBJECT;
@@ -368,11 +399,13 @@ void fields_fill(const struct field *fields, size_t n_fields, void *target)
     for (size_t i = 0; i < n_fields; i++) {
         void *value = (char *)target + fields[i].offset;
 
-        if (fields[i].absent != FIELD_EMPTY)
+        if (fields[i].absent == FIELD_YES)
+            *(bool *)value = true;
+        else if (fields[i].absent == FIELD_ASIS)
             continue;
-        if (fields[i].kind == FIELD_TEXT && !((struct text *)value)->s)
+        else if (fields[i].kind == FIELD_TEXT && !((struct text *)value)->s)
             *(struct text *)value = text_of("");
-        if (fields[i].kind == FIELD_TEXTS)
+        else if (fields[i].kind == FIELD_TEXTS)
             ((struct text_list *)value)->given = true;
     }
 }

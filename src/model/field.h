@@ -39,7 +39,7 @@ enum field_use {
     FIELD_USE_SERVER
 };
 enum field_shown { FIELD_SHOWN, FIELD_READ, FIELD_HIDDEN };
-enum field_absent { FIELD_ASIS, FIELD_EMPTY };
+enum field_absent { FIELD_ASIS, FIELD_EMPTY, FIELD_FILLED, FIELD_YES };
 
 /* A value that is sealed in the database.  A row of this has the offset of the plain text. */
 struct field_secret {
@@ -53,7 +53,8 @@ struct field_secret {
  */
 struct field {
     const char *name;
-    const char *mistaken; /* a name that callers use by mistake; NULL: none */
+    const char *answered; /* the name in answers, which callers give by mistake; NULL: the same */
+    const char *path;     /* in answers, each entry is the identifier of something at it; or NULL */
     int provider;         /* the position of the identity provider that it selects; 0: of none */
     enum field_kind kind;
     enum field_use use;
@@ -115,8 +116,7 @@ MUST_CHECK bool fields_read(const struct json_node *object, const struct field *
 /* The check `valid` of rows whose text or entries are identifiers (base/ident.h). */
 MUST_CHECK bool field_ident_valid(struct text value, const char **why);
 
-/* Fills in what a new row has where a body gave nothing: rows of FIELD_EMPTY get the empty value.
- */
+/* Fills in what a new row has where a body gives nothing. */
 void fields_fill(const struct field *fields, size_t n_fields, void *target);
 
 /* Copies the text of a struct into the arena.  Returns false if memory runs out. */
@@ -135,6 +135,17 @@ void field_write_value(struct buf *out, enum field_kind kind, const void *value)
 
 /* Writes the name of a row, and the value at that address. */
 void field_write(struct buf *out, const struct field *field, const void *value);
+
+/* Writes the name and the value of a row as answers have them, with URIs where it has a path. */
+void field_answer(struct buf *out, const struct field *field, const void *value,
+                  struct text base_url);
+
+/* Writes a value of a row that has a path, as an object of the list that answers have. */
+void field_answer_entry(struct buf *out, const struct field *field, struct text id,
+                        struct text base_url);
+
+/* Returns the name of a row in answers. */
+const char *field_answered(const struct field *field);
 
 /* Writes the names and values of the rows that are shown, except sealed ones and those that the
  * model reads itself. */

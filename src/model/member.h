@@ -4,7 +4,9 @@
  *     MEMBER_READ      those that a row of the database is read into
  *     MEMBER_IN_POST   those of the body of a POST or PUT
  *     MEMBER_IN_PATCH  those of the body of a PATCH, and those that it refuses
- *     MEMBER_NOT       none */
+ *     MEMBER_NOT       none
+ *
+ * MEMBER_DECLARED makes the members of that struct. */
 #ifndef ADIT_MODEL_MEMBER_H
 #define ADIT_MODEL_MEMBER_H
 
@@ -31,6 +33,24 @@
 #define MEMBER_REFUSED(type, name_, kind_, use_, fixed_, ...)                                      \
     {.name = #name_, .kind = FIELD_REFUSED, .invalid = (fixed_)},
 #define MEMBER_NOT(...)
+
+#define MEMBER_TYPE_TEXT struct text
+#define MEMBER_TYPE_TEXTS struct text_list
+#define MEMBER_TYPE_BOOL bool
+#define MEMBER_TYPE_UINT32 uint32_t
+#define MEMBER_TYPE_NUMBER int64_t
+#define MEMBER_TYPE_TIME int64_t
+#define MEMBER_TYPE_PROVIDER int
+#define MEMBER_TYPE_SECRET struct field_secret
+
+#define MEMBER_DECLARED(with, name, kind, use, ...) MEMBER_DECLARED_##use(name, kind)
+#define MEMBER_DECLARED_KEY(name, kind) MEMBER_TYPE_##kind name;
+#define MEMBER_DECLARED_PATH(name, kind)
+#define MEMBER_DECLARED_CHANGE(name, kind) MEMBER_TYPE_##kind name;
+#define MEMBER_DECLARED_CREATE(name, kind) MEMBER_TYPE_##kind name;
+#define MEMBER_DECLARED_OWNER(name, kind) MEMBER_TYPE_##kind name;
+#define MEMBER_DECLARED_MADE(name, kind) MEMBER_TYPE_##kind name;
+#define MEMBER_DECLARED_SERVER(name, kind) MEMBER_TYPE_##kind name;
 
 #define MEMBER_READ(type, name, kind, use, ...)                                                    \
     MEMBER_READ_##use(type, name, kind, use, __VA_ARGS__)

@@ -26,8 +26,8 @@
  *             READ    in none of them, but read with them
  *             HIDDEN
  *     filter  FILTERED, a filter may name it; UNFILTERED
- *     absent  what a new row has if the body lacks it: EMPTY, an empty text or list; ASIS, NULL or
- *             what the model has filled in
+ *     absent  what a new row has if the body lacks it: EMPTY, an empty text or list; FILLED, the
+ *             same where only the model makes rows; YES, true; ASIS, NULL, false or 0
  *     ...     the rest of its struct field
  *
  * The order is that of answers, of columns and of parameters.
@@ -61,7 +61,7 @@
 #define OAUTH_MODULE_MEMBERS(MEMBER, PROVIDER_MEMBER, with)                                        \
     MEMBER(with, edge_id, TEXT, PATH, ERR_NONE, HIDDEN, FILTERED, ASIS)                            \
     MEMBER(with, route_id, TEXT, PATH, ERR_NONE, HIDDEN, UNFILTERED, ASIS)                         \
-    MEMBER(with, enabled, BOOL, CHANGE, ERR_NONE, SHOWN, FILTERED, ASIS)                           \
+    MEMBER(with, enabled, BOOL, CHANGE, ERR_NONE, SHOWN, FILTERED, YES)                            \
     MEMBER(with, provider, PROVIDER, CHANGE, ERR_NONE, SHOWN, UNFILTERED, ASIS)                    \
     PROVIDER_MEMBER(with, client_id, TEXT, CHANGE, ERR_NONE, SHOWN, UNFILTERED, ASIS,              \
            .max = OAUTH_TEXT_MAX, .too_long = ERR_CLIENT_ID_TOO_LONG)                              \
@@ -98,9 +98,9 @@
 
 #define MUTUAL_TLS_MODULE_MEMBERS(MEMBER, with)                                                    \
     MEMBER(with, edge_id, TEXT, PATH, ERR_NONE, HIDDEN, FILTERED, ASIS)                            \
-    MEMBER(with, enabled, BOOL, CHANGE, ERR_NONE, SHOWN, FILTERED, ASIS)                           \
-    MEMBER(with, certificate_authority_ids, TEXTS, CHANGE, ERR_NONE, SHOWN, FILTERED, ASIS,        \
-           .mistaken = "certificate_authorities", /* the name in answers */                        \
+    MEMBER(with, enabled, BOOL, CHANGE, ERR_NONE, SHOWN, FILTERED, YES)                            \
+    MEMBER(with, certificate_authority_ids, TEXTS, CHANGE, ERR_NONE, SHOWN, FILTERED, FILLED,      \
+           .answered = "certificate_authorities", .path = "/certificate_authorities/",             \
            .too_many = ERR_AUTHORITIES_TOO_MANY, .repeated = ERR_AUTHORITY_REPEATED,               \
            .valid = field_ident_valid, .invalid = ERR_AUTHORITY_ID_MALFORMED)                      \
     MEMBER(with, revision, NUMBER, SERVER, ERR_NONE, READ, UNFILTERED, ASIS)

@@ -22,6 +22,8 @@ function add_column(name, kind_, use_, shown, absent,    i) {
         refuse(name " is in bodies, and not in answers")
     if (use_ != "SERVER" && (kind_ == "TIME" || kind_ == "NUMBER"))
         refuse(name ": no body has a " kind_)
+    if (absent !~ (kind_ ~ /^TEXTS?$|^SEALED$/ ? "^(ASIS|EMPTY|FILLED)$" : kind_ == "BOOL" ? "^(ASIS|YES)$" : "^ASIS$"))
+        refuse(name ": " absent " is nothing for a " kind_)
     i = ++n_of[table]
     column[table, i] = name
     kind[table, i] = kind_
@@ -30,7 +32,7 @@ function add_column(name, kind_, use_, shown, absent,    i) {
     pg[table, i] = pg_types[kind_]
     reads[table, i] = shown != "HIDDEN"
     writes[table, i] = use_ != "SERVER"
-    empty[table, i] = absent == "ASIS" ? "" : kind_ == "TEXTS" ? "'{}'" : "''"
+    empty[table, i] = absent != "EMPTY" ? "" : kind_ == "TEXTS" ? "'{}'" : "''"
 }
 BEGIN {
     sql_types["TEXT"] = "text";           pg_types["TEXT"] = "PG_TEXT"

@@ -302,7 +302,7 @@ bool document_row_read(const struct pg_result *result, enum document_kind kind, 
 static struct keyring_place secret_place_of(const struct document_row *row)
 {
     const struct document_oauth *oauth = &row->entry.of.oauth;
-    struct oauth_route route = {.edge_id = oauth->edge_id, .route_id = oauth->id};
+    struct module_place route = {.edge_id = oauth->edge_id, .route_id = oauth->id};
 
     return oauth_secret_place(row->account_id, &route, oauth->module.provider);
 }

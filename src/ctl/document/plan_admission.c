@@ -7,7 +7,7 @@ static void warn_of_change(struct admission_warnings *warnings, const struct pla
 {
     const struct document_entry *entry = &change->write.row.entry;
     const struct document_oauth *oauth = &entry->of.oauth;
-    const struct oauth_route route = {.edge_id = oauth->edge_id, .route_id = oauth->id};
+    const struct module_place route = {.edge_id = oauth->edge_id, .route_id = oauth->id};
     bool is_gone = change->verb == DOCUMENT_DELETE;
 
     if (entry->kind == DOCUMENT_OAUTH)

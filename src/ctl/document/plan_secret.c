@@ -108,7 +108,7 @@ static bool seal(struct plan *plan, struct document_change *change, struct text 
     struct document_row *row = &change->row;
     struct document_oauth *oauth = &row->entry.of.oauth;
     struct field_secret *secret = &oauth->module.config.client_secret;
-    struct oauth_route route = {.edge_id = oauth->edge_id, .route_id = oauth->id};
+    struct module_place route = {.edge_id = oauth->edge_id, .route_id = oauth->id};
     struct keyring_place place =
         oauth_secret_place(row->account_id, &route, oauth->module.provider);
     struct error err;
