@@ -10,12 +10,14 @@
 #     reads[t, i]               whether statements return it
 #     writes[t, i]              whether statements write it
 #     empty[t, i]               what it has if it is not given, as SQL; "" if that is NULL
+#     n_renamed, renamed[n], renamed_to[n]  the members that answers call otherwise
+#     unshown[t, i]             whether no answer has the column; of a secret, the key's
 function refuse(why) {
     print "members.awk: " why > "/dev/stderr"
     failed = 1
     exit 1
 }
-function add_column(name, kind_, use_, shown, absent,    i) {
+function add_column(name, kind_, use_, shown, absent, is_key,    i) {
     if (!(kind_ in sql_types))
         refuse("the kind " kind_ " is unknown")
     if (use_ ~ /^(CHANGE|CREATE|OWNER)$/ && shown != "SHOWN")
@@ -31,6 +33,7 @@ function add_column(name, kind_, use_, shown, absent,    i) {
     type[table, i] = sql_types[kind_]
     pg[table, i] = pg_types[kind_]
     reads[table, i] = shown != "HIDDEN"
+    unshown[table, i] = shown != "SHOWN" || is_key
     writes[table, i] = use_ != "SERVER"
     empty[table, i] = absent != "EMPTY" ? "" : kind_ == "TEXTS" ? "'{}'" : "''"
 }
@@ -56,16 +59,37 @@ BEGIN {
     sub(/ *\\$/, "", row)
     sub(/\)$/, "", row)
     split(row, cells, / *, */)
+    if (cells[2] == "PROVIDER")
+        renamed_in[cells[1]] = table
+    if ($0 ~ /^ +PROVIDER_MEMBER/) {
+        renamed[++n_renamed] = cells[1]
+        renamed_to[n_renamed] = "provider." cells[1]
+        renamed_in[cells[1]] = table
+    }
     if (cells[2] == "SECRET") {
-        add_column(cells[1] "_key_id", "TEXT", cells[3], cells[5], cells[7])
+        add_column(cells[1] "_key_id", "TEXT", cells[3], cells[5], cells[7], 1)
         add_column(cells[1] "_sealed", "SEALED", cells[3], cells[5], cells[7])
     } else {
         add_column(cells[1], cells[2], cells[3], cells[5], cells[7])
     }
+}
+/\.answered = "/ {
+    match($0, /\.answered = "[a-z_]+"/)
+    renamed[++n_renamed] = column[table, n_of[table]]
+    renamed_to[n_renamed] = substr($0, RSTART + 13, RLENGTH - 14)
+    renamed_in[renamed[n_renamed]] = table
 }
 END {
     if (failed)
         exit 1
     if (n_tables == 0)
         refuse("there is no table")
+    # The record of changes goes by the names of columns.
+    for (t = 1; t <= n_tables; t++) {
+        for (i = 1; i <= n_of[tables[t]]; i++) {
+            if (column[tables[t], i] in renamed_in && renamed_in[column[tables[t], i]] != tables[t] || \
+                column[tables[t], i] ~ /^(name|digest|disabled_digest)$/)
+                refuse(column[tables[t], i] ": the record of changes takes it for another table's")
+        }
+    }
 }

@@ -27,9 +27,10 @@ MODULES(TABLES, _)
 #define HAS_PLAIN false
 
 static const struct resource_row rows[] = {
-#define ROW(with, NAME, name_, place, form, path_, missing_, ...)                                  \
+#define ROW(with, NAME, name_, place, form, path_, missing_, brief, title_)                                 \
     [RESOURCE_##NAME] = {                                                                          \
-        .name = #name_, .list = #name_ "s", .path = (path_), .of_route = IS_OF_##place,            \
+        .name = #name_, .list = #name_ "s", .path = (path_), .title = (title_),                    \
+        .of_route = IS_OF_##place,                                                                 \
         .has_provider = HAS_##form, .missing = (missing_), .size = sizeof(struct name_),           \
         .revision_offset = offsetof(struct name_, revision),                                       \
         .members = name_##_members, .n_members = &name_##_n_members,                               \

@@ -49,6 +49,7 @@ struct resource_row {
     const char *name;
     const char *list;
     const char *path;
+    const char *title;
     bool of_route;     /* or else of an edge */
     bool has_provider; /* the module is a struct oauth_module */
     enum error_code missing;

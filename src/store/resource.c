@@ -8,27 +8,19 @@
 #include "store/member_sql.h"
 #include "store/oauth_module.h"
 #include "store/page_rows.h"
+#include "store/resource_sql.h"
 
 /* clang-format off */
 
-/* ---- what depends on the place: first and second are the parameters with it ---- */
+/* ---- what depends on the place, beside resource_sql.h ---- */
 
-#define KEY_OF_EDGE "edge_id"
-#define KEY_OF_ROUTE "edge_id, route_id"
-#define IS_AT_EDGE(row, first, second) " AND " row ".edge_id = " first "::text COLLATE \"C\""
-#define IS_AT_ROUTE(row, first, second)                                                            \
-    IS_AT_EDGE(row, first, second) " AND " row ".route_id = " second "::text COLLATE \"C\""
 #define IS_AFTER_EDGE " AND m.edge_id > $3::text COLLATE \"C\""
 #define IS_AFTER_ROUTE                                                                             \
     " AND (m.edge_id, m.route_id) > ($3::text COLLATE \"C\", $4::text COLLATE \"C\")"
-#define LISTED_EDGE "m.edge_id"
-#define LISTED_ROUTE "m.edge_id, m.route_id"
 #define NOT_LISTED_EDGE "''::text COLLATE \"C\" AS listed_edge_id"
 #define NOT_LISTED_ROUTE NOT_LISTED_EDGE ", ''::text COLLATE \"C\" AS listed_route_id"
 #define LIST_ORDER_EDGE "listed_edge_id"
 #define LIST_ORDER_ROUTE "listed_edge_id, listed_route_id"
-#define LISTED_TYPES_EDGE PG_TEXT
-#define LISTED_TYPES_ROUTE PG_TEXT PG_TEXT
 #define LIMIT_EDGE "$4"
 #define LIMIT_ROUTE "$5"
 #define DELETE_PARAMS_EDGE(with) with("$4::text", "$5", "$6")
@@ -83,7 +75,7 @@
       " (account_id, " NAME##_WRITTEN("") ")"                                                      \
     " SELECT caller.account_id, " NAME##_VALUES
 #define PUT_ON_CONFLICT(NAME, place)                                                               \
-    " ON CONFLICT (account_id, " KEY_OF_##place ") DO UPDATE"                                      \
+    " ON CONFLICT (account_id, " PLACE_KEY_##place ") DO UPDATE"                                      \
     " SET " NAME##_EXCLUDED
 
 /* $1 digest, $2 account, $3 request, those of the module, of which $4 and maybe $5 are its place, the
@@ -96,7 +88,7 @@
         " FROM caller"                                                                             \
         " JOIN adit." table " AS m"                                                                \
           " ON m.account_id = caller.account_id"                                                   \
-          IS_AT_##place("m", "$4", "$5")                                                           \
+          PLACE_IS_##place("m", "$4::text", "$5::text")                                                           \
         " WHERE " IF_MATCH_##form(NAME) "::bigint[] IS NOT NULL"                                   \
           " AND " CALLER_FIRST(CALLER_MAY_WRITE)                                                   \
         " FOR UPDATE OF m"                                                                         \
@@ -128,7 +120,7 @@
 #define GET_SQL(NAME, table, place, form, in_account)                                              \
     "SELECT " CALLER_COLUMNS_OF("k") ", " COLUMNS_##form(NAME, KEY_SQL_MAY_READ_SECRETS("k"))      \
     " FROM adit.api_key AS k"                                                                      \
-    CALLER_JOINS("adit." table, "m", "m.*", IS_AT_##place("m", "$3", "$4") in_account)             \
+    CALLER_JOINS("adit." table, "m", "m.*", PLACE_IS_##place("m", "$3::text", "$4::text") in_account)             \
     " WHERE " CALLER_KEY_IS_GOOD
 
 /* $1 digest, $2 account, $3 and maybe $4 the place before the page (never NULL), a limit; and of a
@@ -138,12 +130,12 @@
     " FROM adit.api_key AS k"                                                                      \
     " WHERE " CALLER_KEY_IS_GOOD                                                                   \
     " UNION ALL ("                                                                                 \
-        "SELECT " CALLER_NO_COLUMNS ", " COLUMNS_##form(NAME, MAY_READ_SECRETS) ", " LISTED_##place \
+        "SELECT " CALLER_NO_COLUMNS ", " COLUMNS_##form(NAME, MAY_READ_SECRETS) ", " PLACE_COLUMNS_##place \
         " FROM adit." table " AS m"                                                                \
         " WHERE m.account_id = " CALLER_ACCOUNT in_account                                         \
         IS_AFTER_##place
 #define LIST_END(place)                                                                            \
-        " ORDER BY " LISTED_##place                                                                \
+        " ORDER BY " PLACE_COLUMNS_##place                                                                \
         " LIMIT " LIMIT_##place "::bigint"                                                         \
     ")"                                                                                            \
     " ORDER BY " LIST_ORDER_##place
@@ -156,7 +148,7 @@
         " USING caller"                                                                            \
         " WHERE " CALLER_FIRST(CALLER_MAY_WRITE)                                                   \
           " AND m.account_id = caller.account_id"                                                  \
-          IS_AT_##place("m", "$4", "$5")                                                           \
+          PLACE_IS_##place("m", "$4::text", "$5::text")                                                           \
           " AND " CALLER_CONDITION("m", DELETE_PARAMS_##place(PARAMS_MATCH),                       \
                                    DELETE_PARAMS_##place(PARAMS_NONE))                             \
         " RETURNING m.edge_id"                                                                     \
@@ -165,7 +157,7 @@
       " m.edge_id IS NULL"                                                                         \
       " AND " CALLER_MAY_WRITE " AND EXISTS (SELECT FROM adit." table " AS e"                      \
         " WHERE e.account_id = caller.account_id"                                                  \
-        IS_AT_##place("e", "$4", "$5") "), false"                                                  \
+        PLACE_IS_##place("e", "$4::text", "$5::text") "), false"                                                  \
     " FROM caller"                                                                                 \
     " LEFT JOIN m ON true"
 
@@ -216,12 +208,12 @@ static const struct statements {
                 .sql = GET_SQL(NAME, #name_, place, form, ""),                                     \
                 .distributed_sql = GET_SQL(NAME, #name_, place, form, IN_ACCOUNT)},                \
         .list = {.name = #name_ "_list",                                                           \
-                 .types = CALLER_TYPES NAME##_TYPES LISTED_TYPES_##place,                          \
+                 .types = CALLER_TYPES NAME##_TYPES PLACE_TYPES_##place,                          \
                  .sql = LIST_HEAD(NAME, #name_, place, form, "") LIST_END(place),                  \
                  .distributed_sql =                                                                \
                      LIST_HEAD(NAME, #name_, place, form, IN_ACCOUNT) LIST_END(place)},            \
         .filtered_list = {.name = #name_ "_filtered_list",                                         \
-                          .types = CALLER_TYPES NAME##_TYPES LISTED_TYPES_##place,                 \
+                          .types = CALLER_TYPES NAME##_TYPES PLACE_TYPES_##place,                 \
                           .fast = "edge_id == \"...\"",                                            \
                           .head = LIST_HEAD(NAME, #name_, place, form, "") SEES_PARAMS_##form,     \
                           .distributed_head =                                                      \
