@@ -12,6 +12,14 @@
 #     changed          SET of PATCH
 function entry(list, i, of,    name, value) {
     name = column[table, i]
+    if (kind[table, i] == "TIME_OR_NULL" && use[table, i] == "CHANGE") {
+        if (list == "changes")
+            return "p_" name "_given boolean, p_" name " timestamptz"
+        if (list == "change_types")
+            return "boolean, timestamptz"
+        if (list == "changed")
+            return name " = CASE WHEN p_" name "_given THEN p_" name " ELSE " of "." name " END"
+    }
     value = use[table, i] == "OWNER" ? name : "p_" name
     if (list == "params" && writes[table, i] || list == "changes" && use[table, i] == "CHANGE")
         return "p_" name " " type[table, i]

@@ -68,8 +68,9 @@ static void print_checks(const char *table, const struct field *field)
 static void print_fields(const char *table, const struct field *fields, size_t n)
 {
     static const char *const kinds[] = {
-        [FIELD_TEXT] = "string",   [FIELD_TEXTS] = "list",    [FIELD_BOOL] = "boolean",
-        [FIELD_UINT32] = "uint32", [FIELD_OBJECT] = "object", [FIELD_PROVIDER] = "object",
+        [FIELD_TEXT] = "string",     [FIELD_TEXTS] = "list",        [FIELD_BOOL] = "boolean",
+        [FIELD_UINT32] = "uint32",   [FIELD_TIME_OR_NULL] = "time", [FIELD_OBJECT] = "object",
+        [FIELD_PROVIDER] = "object",
     };
 
     for (size_t i = 0; i < n; i++) {

@@ -121,6 +121,11 @@ static void put_time(struct buf *out, const struct row *row, const char *name)
 
 /* ---- resources ---- */
 
+static bool is_time(const struct field *member)
+{
+    return member->kind == FIELD_TIME || member->kind == FIELD_TIME_OR_NULL;
+}
+
 static void put_audited_credential(struct buf *out, const struct row *row,
                                    const struct resource_context *context)
 {
@@ -131,7 +136,7 @@ static void put_audited_credential(struct buf *out, const struct row *row,
 
         if (member->shown != FIELD_SHOWN)
             continue;
-        if (member->kind == FIELD_TIME)
+        if (is_time(member))
             put_time(out, row, member->name);
         else
             put_column(out, row, member->name, member->name);
@@ -211,6 +216,8 @@ static void put_audited_module(struct buf *out, const struct row *row, enum reso
             put_providers(out, row, context->names);
         else if (of->has_provider && field->kind == FIELD_TEXT && column_is_null(row, field->name))
             json_put_member(out, field->name, text_of(context->names->cookie_prefix));
+        else if (is_time(field))
+            put_time(out, row, field->name);
         else if (field->path)
             put_entries(out, field, column_of(row, field->name), context->base_url);
         else

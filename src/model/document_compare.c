@@ -30,6 +30,8 @@ static bool same_value(const struct field *field, const void *before, const void
         return *(const bool *)a == *(const bool *)b;
     case FIELD_UINT32:
         return *(const uint32_t *)(const void *)a == *(const uint32_t *)(const void *)b;
+    case FIELD_TIME_OR_NULL:
+        return *(const int64_t *)(const void *)a == *(const int64_t *)(const void *)b;
     case FIELD_NUMBER:
     case FIELD_TIME:
     case FIELD_PROVIDER:

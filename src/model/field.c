@@ -264,6 +264,29 @@ static bool refuse_given(const struct field *field, const struct json_node *node
     return error_field(err, field->invalid, path, "%s", error_row(field->invalid)->text);
 }
 
+/* A time of 1970 and before would stand for none. */
+static bool read_moment(const struct field *field, const struct json_node *node, int64_t *out,
+                        struct error *err)
+{
+    struct text value = {0};
+    char path[JSON_PATH_SIZE];
+    int64_t us;
+
+    if (json_is_null(node))
+        *out = 0;
+    if (!json_get_text(node, &value, err))
+        return false;
+    if (!value.s)
+        return true;
+    if (!time_read(value, &us) || us < TIME_SECOND_US) {
+        json_path(path, node, -1);
+        return error_field(err, field->invalid != ERR_NONE ? field->invalid : ERR_WRONG_VALUE, path,
+                           "%s is not a time after 1970, such as 2026-01-31T23:59:59Z.", path);
+    }
+    *out = us / TIME_SECOND_US;
+    return true;
+}
+
 static bool read_field(const struct field *field, const struct json_node *node, void *value,
                        const struct field_reader *reader, struct error *err)
 {
@@ -276,6 +299,8 @@ static bool read_field(const struct field *field, const struct json_node *node, 
         return json_get_bool(node, value, err);
     case FIELD_UINT32:
         return json_get_uint32(node, value, err);
+    case FIELD_TIME_OR_NULL:
+        return read_moment(field, node, value, err);
     case FIELD_REFUSED:
         return refuse_given(field, node, err);
     case FIELD_PROVIDER:
@@ -296,6 +321,9 @@ bool fields_read(const struct json_node *object, const struct field *fields, siz
 
         if (!read_field(&fields[i], &node, (char *)target + fields[i].offset, reader, err))
             return false;
+        if (fields[i].given &&
+            (json_given(&node) || (fields[i].kind == FIELD_TIME_OR_NULL && json_is_null(&node))))
+            *(bool *)((char *)target + fields[i].given) = true;
     }
     return true;
 }
@@ -335,6 +363,12 @@ void field_write_value(struct buf *out, enum field_kind kind, const void *value)
         break;
     case FIELD_TIME:
         put_seconds(out, *(const int64_t *)value);
+        break;
+    case FIELD_TIME_OR_NULL:
+        if (*(const int64_t *)value)
+            put_seconds(out, *(const int64_t *)value);
+        else
+            json_put_null(out);
         break;
     case FIELD_PROVIDER:
     case FIELD_OBJECT:

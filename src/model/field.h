@@ -18,15 +18,16 @@
 #define FIELD_MAX_ENTRIES 1000
 
 enum field_kind {
-    FIELD_TEXT,     /* struct text */
-    FIELD_TEXTS,    /* struct text_list */
-    FIELD_BOOL,     /* bool */
-    FIELD_UINT32,   /* uint32_t */
-    FIELD_NUMBER,   /* int64_t; in no body */
-    FIELD_TIME,     /* int64_t, seconds since 1970; in no body */
-    FIELD_PROVIDER, /* int, the position of an identity provider; the model reads it itself */
-    FIELD_OBJECT,   /* the model reads it itself */
-    FIELD_REFUSED   /* a known name that is not accepted here: its error is `invalid` */
+    FIELD_TEXT,         /* struct text */
+    FIELD_TEXTS,        /* struct text_list */
+    FIELD_BOOL,         /* bool */
+    FIELD_UINT32,       /* uint32_t */
+    FIELD_NUMBER,       /* int64_t; in no body */
+    FIELD_TIME,         /* int64_t, seconds since 1970; in no body */
+    FIELD_TIME_OR_NULL, /* the same, and in bodies; 0: null */
+    FIELD_PROVIDER,     /* int, the position of an identity provider; the model reads it itself */
+    FIELD_OBJECT,       /* the model reads it itself */
+    FIELD_REFUSED       /* a known name that is not accepted here: its error is `invalid` */
 };
 
 /* What member_table.h says of a row; the first of each for the rows of other tables. */
@@ -60,10 +61,11 @@ struct field {
     enum field_use use;
     enum field_shown shown;
     enum field_absent absent;
-    size_t offset;            /* of the value in the target struct */
-    bool is_secret;           /* messages do not quote the value */
-    bool is_sealed;           /* the value is a struct field_secret */
-    size_t max;               /* bytes of the text, or of each entry */
+    size_t offset;  /* of the value in the target struct */
+    size_t given;   /* of a bool in it: whether a body gives the value; 0: there is none */
+    bool is_secret; /* messages do not quote the value */
+    bool is_sealed; /* the value is a struct field_secret */
+    size_t max;     /* bytes of the text, or of each entry */
     enum error_code too_long; /* more than that */
     enum error_code too_many; /* more than FIELD_MAX_ENTRIES entries */
     enum error_code empty;    /* an empty text, or entry */
@@ -107,8 +109,9 @@ MUST_CHECK bool fields_known(const struct json_node *object, const struct field 
                              size_t n_fields, struct error *err);
 
 /* Reads the members of the table into the struct at target.  Absent and null members leave it
- * unchanged.  Text belongs to the tree, arrays to the arena.  Returns false with the error of the
- * first wrong member in the order of the table; target may be partly filled then. */
+ * unchanged, but null is a value for FIELD_TIME_OR_NULL.  Text belongs to the tree, arrays to the
+ * arena.  Returns false with the error of the first wrong member in the order of the table; target
+ * may be partly filled then. */
 MUST_CHECK bool fields_read(const struct json_node *object, const struct field *fields,
                             size_t n_fields, void *target, const struct field_reader *reader,
                             struct error *err);

@@ -13,7 +13,9 @@
  *             NUMBER  int64_t, bigint             TIME      int64_t in seconds, timestamptz
  *             SECRET  struct field_secret, sealed: the columns name_key_id and name_sealed
  *             PROVIDER  int, smallint: the position of the identity provider; 0, NULL: none
- *             A column of BOOL, UINT32, NUMBER and TIME is NOT NULL.
+ *             TIME_OR_NULL  int64_t in seconds, timestamptz; 0, NULL: none.  A body's null is none
+ *             A column of BOOL, UINT32, NUMBER and TIME is NOT NULL.  Beside a BOOL, UINT32 and
+ *             TIME_OR_NULL that bodies change, the struct has NAME_given: whether a body gives it.
  *     use     KEY     identifies the resource in its account
  *             PATH    the same, and the resource's struct has it not
  *             CHANGE  in the bodies of POST, PUT and PATCH
@@ -26,8 +28,8 @@
  *             READ    in none of them, but read with them
  *             HIDDEN
  *     filter  FILTERED, a filter may name it; UNFILTERED
- *     absent  what a new row has if the body lacks it: EMPTY, an empty text or list; FILLED, the
- *             same where only the model makes rows; YES, true; ASIS, NULL, false or 0
+ *     absent  what a new row has if the body lacks it: EMPTY, an empty text or list; ASIS, NULL,
+ *             false or 0.  Of modules, which the model fills in: FILLED, as EMPTY; YES, true
  *     ...     the rest of its struct field
  *
  * The order is that of answers, of columns and of parameters.

@@ -26,6 +26,8 @@ function add_column(name, kind_, use_, shown, absent, is_key,    i) {
         refuse(name ": no body has a " kind_)
     if (absent !~ (kind_ ~ /^TEXTS?$|^SEALED$/ ? "^(ASIS|EMPTY|FILLED)$" : kind_ == "BOOL" ? "^(ASIS|YES)$" : "^ASIS$"))
         refuse(name ": " absent " is nothing for a " kind_)
+    if (absent ~ /^(FILLED|YES)$/ && table !~ /_MODULE$/)
+        refuse(name ": statements do not fill in " absent)
     i = ++n_of[table]
     column[table, i] = name
     kind[table, i] = kind_
@@ -44,6 +46,7 @@ BEGIN {
     sql_types["UINT32"] = "bigint";       pg_types["UINT32"] = "PG_BIGINT"
     sql_types["NUMBER"] = "bigint";       pg_types["NUMBER"] = "PG_BIGINT"
     sql_types["TIME"] = "timestamptz";    pg_types["TIME"] = "PG_TIME"
+    sql_types["TIME_OR_NULL"] = "timestamptz"; pg_types["TIME_OR_NULL"] = "PG_TIME"
     sql_types["PROVIDER"] = "smallint";   pg_types["PROVIDER"] = "PG_SMALLINT"
     sql_types["SEALED"] = "bytea";        pg_types["SEALED"] = "PG_BYTEA"
 }

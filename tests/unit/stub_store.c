@@ -165,6 +165,11 @@ static void take_value(struct store *store, const struct field *member, void *ta
         *(struct text *)to = *(const struct text *)from;
     else if (member->kind == FIELD_TEXTS && ((const struct text_list *)from)->given)
         *(struct text_list *)to = *(const struct text_list *)from;
+    else if (member->given && *((const bool *)input + member->given))
+        memcpy(to, from,
+               member->kind == FIELD_TIME_OR_NULL ? sizeof(int64_t)
+               : member->kind == FIELD_UINT32     ? sizeof(uint32_t)
+                                                  : sizeof(bool));
     else
         return;
     stub_keep_fields(store, member, 1, target);
