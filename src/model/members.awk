@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Reads member_table.h for the generators that follow it on awk's command line: the columns of each
-# resource, of which a secret has two.
+# Reads member_table.h, and resource_table.h if it is there, for the generators that follow it on awk's
+# command line: the columns of each resource, of which a secret has two.
 #
 #     n_tables, tables[t]       their names, such as OAUTH_MODULE, in order
 #     n_of[t]                   columns; i counts them from 1
@@ -10,6 +10,7 @@
 #     reads[t, i]               whether statements return it
 #     writes[t, i]              whether statements write it
 #     empty[t, i]               what it has if it is not given, as SQL; "" if that is NULL
+#     n_modules, modules[m]     the rows of resource_table.h: NAME; module_name, place and form of it
 #     n_renamed, renamed[n], renamed_to[n]  the members that answers call otherwise
 #     unshown[t, i]             whether no answer has the column; of a secret, the key's
 function refuse(why) {
@@ -54,6 +55,15 @@ BEGIN {
     table = substr($2, 1, index($2, "_MEMBERS(") - 1)
     tables[++n_tables] = table
     n_of[table] = 0
+    next
+}
+/^ +MODULE\(with,/ {
+    sub(/^ +MODULE\(with, */, "")
+    split($0, cells, / *, */)
+    modules[++n_modules] = cells[1]
+    module_name[cells[1]] = cells[2]
+    place[cells[1]] = cells[3]
+    form[cells[1]] = cells[4]
     next
 }
 /^ +(PROVIDER_)?MEMBER\(with,/ {
