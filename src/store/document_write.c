@@ -142,8 +142,12 @@ static void put_credential_columns(struct buf *out, const struct document_creden
     document_put_credential(out, input);
     if (is_update)
         return;
-    json_put_member(out, "key_type", input->key_type);
-    json_put_member(out, "fingerprint", input->fingerprint);
+    for (size_t i = 0; i < ssh_credential_n_members; i++) {
+        const struct field *member = &ssh_credential_members[i];
+
+        if (member->use == FIELD_USE_MADE)
+            field_write(out, member, (const char *)input + member->offset);
+    }
     if (credential->created_at.s)
         json_put_member(out, "created_at", credential->created_at);
 }
