@@ -101,7 +101,7 @@ void resource_write_uri(struct buf *out, enum resource_kind kind, struct text ba
     const char *open;
 
     buf_add(out, base_url.s, base_url.len);
-    for (int i = 0; (open = strchr(at, '{')) != NULL; i++) {
+    for (size_t i = 0; i < 2 && (open = strchr(at, '{')) != NULL; i++) {
         buf_add(out, at, (size_t)(open - at));
         buf_add(out, ids[i].s, ids[i].len);
         at = strchr(open, '}') + 1;
