@@ -135,6 +135,7 @@ CREATE TABLE adit.ssh_credential (
     metadata text NOT NULL DEFAULT '',
     acl text[] NOT NULL DEFAULT '{}',
     public_key text NOT NULL,
+    from_own_key boolean NOT NULL DEFAULT false,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     revision bigint NOT NULL DEFAULT adit.new_revision(),
     PRIMARY KEY (account_id, id),
@@ -190,6 +191,8 @@ COMMENT ON COLUMN adit.ssh_credential.metadata IS 'Whatever the caller keeps her
 COMMENT ON COLUMN adit.ssh_credential.acl IS
     'ACL rules, which add up; without one there is no restriction.';
 COMMENT ON COLUMN adit.ssh_credential.public_key IS 'The public key, byte for byte as it was given.';
+COMMENT ON COLUMN adit.ssh_credential.from_own_key IS
+    'An API key for own credentials alone stored it: it grants nothing once the public key has a credential of another owner that came first, or that such a key did not store.';
 COMMENT ON COLUMN adit.ssh_credential.created_at IS 'When it was created.';
 COMMENT ON COLUMN adit.ssh_credential.revision IS 'Changes whenever the row does: its ETag.';
 
@@ -809,8 +812,9 @@ CREATE TRIGGER renew_incarnation BEFORE UPDATE OF provider, client_id ON adit.oa
 -- A public key is no secret, and whoever adds a grant to somebody else's key can take it away again, which
 -- ends the sessions that stand on it.  So whoever has an API key for own credentials alone adds none to a
 -- key that is in a credential of another owner (but for two that insert it at the same moment), and has at
--- most 500 of a key, so that others come in.  Operators, and API keys that may change everything, are not
--- bound by that.
+-- most 500 of a key, so that others come in.  If another owner gets the key later, what such an API key has
+-- stored grants nothing any more: from_own_key, and KEY_COUNTS in src/store/key_walk.h.  Operators, and API
+-- keys that may change everything, are not bound by that.
 --
 -- A new row costs one look at the index.  From 500 on, a transaction holds a lock for its key, so that each
 -- counts what the one before it has committed.  So the limit is exact unless more than 500 transactions
@@ -823,8 +827,16 @@ CREATE FUNCTION adit.limit_public_key() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     n_all pg_catalog.int8;
     n_others pg_catalog.int8;
-    is_limited pg_catalog.bool := false;
+    is_limited pg_catalog.bool;
 BEGIN
+    PERFORM FROM adit.api_key AS k
+    WHERE k.account_id OPERATOR(pg_catalog.=) NEW.account_id
+    AND k.id OPERATOR(pg_catalog.=)
+        pg_catalog.split_part(pg_catalog.current_setting('adit.caller', true), ' ', 2)
+    AND k.scope OPERATOR(pg_catalog.=) 'own';
+    is_limited := FOUND;
+    -- What is restored stays as it was.
+    NEW.from_own_key := NEW.from_own_key OR is_limited;
     SELECT pg_catalog.count(*),
         pg_catalog.count(*) FILTER (WHERE c.owner_id OPERATOR(pg_catalog.<>) NEW.owner_id)
     INTO n_all, n_others
@@ -837,12 +849,6 @@ BEGIN
     IF n_all OPERATOR(pg_catalog.<) 500 AND n_others OPERATOR(pg_catalog.=) 0 THEN
         RETURN NEW;
     END IF;
-    PERFORM FROM adit.api_key AS k
-    WHERE k.account_id OPERATOR(pg_catalog.=) NEW.account_id
-    AND k.id OPERATOR(pg_catalog.=)
-        pg_catalog.split_part(pg_catalog.current_setting('adit.caller', true), ' ', 2)
-    AND k.scope OPERATOR(pg_catalog.=) 'own';
-    is_limited := FOUND;
     IF is_limited AND n_all OPERATOR(pg_catalog.<) 500 THEN
         RAISE 'another owner has a credential with the public key: "ssh_credential_key_of_others"'
             USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_key_of_others',

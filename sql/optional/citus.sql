@@ -61,6 +61,7 @@ DECLARE
     n_all bigint;
     n_others bigint;
 BEGIN
+    NEW.from_own_key := NEW.from_own_key OR is_limited;
     EXECUTE counting INTO n_all, n_others
         USING NEW.fingerprint, NEW.account_id, NEW.owner_id, 500;
     IF is_limited AND n_others > 0 AND n_all < 500 THEN

@@ -120,17 +120,15 @@ static bool remove_end(struct buf *answer)
     return true;
 }
 
-static enum ask_end ask_socket(int fd, const char *path, const struct buf *question,
-                               int64_t deadline_ms, struct buf *answer, char *reason)
+static enum ask_end ask_socket(int fd, const struct buf *question, int64_t deadline_ms,
+                               struct buf *answer)
 {
     bool is_whole =
         send_question(fd, question, deadline_ms) && receive_answer(fd, answer, deadline_ms);
 
     if (!is_whole && clock_left_ms(deadline_ms) == 0)
-        return not_answered(reason, path, ASK_LATE, NULL);
-    if (!is_whole || !remove_end(answer))
-        return not_answered(reason, path, ASK_FAILED, "the answer was cut off");
-    return ASK_ANSWERED;
+        return ASK_LATE;
+    return is_whole && remove_end(answer) ? ASK_ANSWERED : ASK_FAILED;
 }
 
 enum ask_end ask_gateway(const char *path, const char *const *lines, int timeout_ms,
@@ -150,7 +148,9 @@ enum ask_end ask_gateway(const char *path, const char *const *lines, int timeout
     if (fd < 0)
         end = not_answered(reason, path, end_of_connecting(errno), strerror(errno));
     else {
-        end = ask_socket(fd, path, &question, deadline_ms, answer, reason);
+        end = ask_socket(fd, &question, deadline_ms, answer);
+        if (end != ASK_ANSWERED)
+            (void)not_answered(reason, path, end, "the answer was cut off");
         close(fd);
     }
     buf_free(&question);

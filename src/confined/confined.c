@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "confine/confine.h"
 #include "pg/pg.h"
-#include "store/keyring.h"
+#include "keyring/keyring.h"
 
 static void allow_file(void *confinement, const char *path)
 {

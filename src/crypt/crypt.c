@@ -82,31 +82,29 @@ bool crypt_cipher_set_key(struct crypt_cipher *cipher, const unsigned char key[C
 }
 
 /* Begins a text: the key stays, the nonce is new. */
-static bool begin(EVP_CIPHER_CTX *ctx, const unsigned char *nonce, const void *aad, size_t aad_len,
-                  int sealing)
+static bool begin(EVP_CIPHER_CTX *ctx, const unsigned char *nonce, struct text aad, int sealing)
 {
     int done;
 
     return EVP_CipherInit_ex2(ctx, NULL, NULL, nonce, sealing, NULL) == 1 &&
-           EVP_CipherUpdate(ctx, NULL, &done, aad, (int)aad_len) == 1;
+           EVP_CipherUpdate(ctx, NULL, &done, (const unsigned char *)aad.s, (int)aad.len) == 1;
 }
 
-bool crypt_seal(struct crypt_cipher *cipher, const void *aad, size_t aad_len, const void *text,
-                size_t len, unsigned char *sealed)
+bool crypt_seal(struct crypt_cipher *cipher, struct text aad, struct text text,
+                unsigned char *sealed)
 {
     EVP_CIPHER_CTX *ctx = cipher->ctx;
     unsigned char *out = sealed + CRYPT_NONCE_LEN;
     int done;
 
-    return len <= INT_MAX && aad_len <= INT_MAX &&
-           getrandom(sealed, CRYPT_NONCE_LEN, 0) == CRYPT_NONCE_LEN &&
-           begin(ctx, sealed, aad, aad_len, 1) &&
-           EVP_CipherUpdate(ctx, out, &done, text, (int)len) == 1 &&
-           EVP_CipherFinal_ex(ctx, out + len, &done) == 1 &&
-           EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, CRYPT_TAG_LEN, out + len) == 1;
+    return text.len <= INT_MAX && aad.len <= INT_MAX &&
+           getrandom(sealed, CRYPT_NONCE_LEN, 0) == CRYPT_NONCE_LEN && begin(ctx, sealed, aad, 1) &&
+           EVP_CipherUpdate(ctx, out, &done, (const unsigned char *)text.s, (int)text.len) == 1 &&
+           EVP_CipherFinal_ex(ctx, out + text.len, &done) == 1 &&
+           EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, CRYPT_TAG_LEN, out + text.len) == 1;
 }
 
-enum crypt_opened crypt_open(struct crypt_cipher *cipher, const void *aad, size_t aad_len,
+enum crypt_opened crypt_open(struct crypt_cipher *cipher, struct text aad,
                              const unsigned char *sealed, size_t sealed_len, char *text)
 {
     enum crypt_opened opened = CRYPT_NO_MEMORY;
@@ -115,11 +113,11 @@ enum crypt_opened crypt_open(struct crypt_cipher *cipher, const void *aad, size_
     size_t len;
     int done;
 
-    if (sealed_len < CRYPT_SEAL_OVERHEAD || sealed_len > INT_MAX || aad_len > INT_MAX)
+    if (sealed_len < CRYPT_SEAL_OVERHEAD || sealed_len > INT_MAX || aad.len > INT_MAX)
         return CRYPT_NOT_GOOD;
     len = sealed_len - CRYPT_SEAL_OVERHEAD;
     memcpy(tag, sealed + sealed_len - sizeof tag, sizeof tag);
-    if (begin(ctx, sealed, aad, aad_len, 0) &&
+    if (begin(ctx, sealed, aad, 0) &&
         EVP_CipherUpdate(ctx, (unsigned char *)text, &done, sealed + CRYPT_NONCE_LEN, (int)len) ==
             1 &&
         EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, sizeof tag, tag) == 1)
@@ -138,10 +136,10 @@ bool crypt_start(void)
     unsigned char sealed[sizeof key + CRYPT_SEAL_OVERHEAD];
     char opened[sizeof key];
     struct crypt_cipher *cipher = crypt_cipher_new();
-    bool ok = cipher && crypt_sha256(key, sizeof key, digest) &&
-              crypt_cipher_set_key(cipher, key) &&
-              crypt_seal(cipher, "", 0, key, sizeof key, sealed) &&
-              crypt_open(cipher, "", 0, sealed, sizeof sealed, opened) == CRYPT_OPENED;
+    bool ok =
+        cipher && crypt_sha256(key, sizeof key, digest) && crypt_cipher_set_key(cipher, key) &&
+        crypt_seal(cipher, text_of(""), (struct text){(const char *)key, sizeof key}, sealed) &&
+        crypt_open(cipher, text_of(""), sealed, sizeof sealed, opened) == CRYPT_OPENED;
 
     crypt_cipher_free(cipher);
     return ok;

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/must_check.h"
+#include "base/text.h"
 
 /* Makes libcrypto load its algorithms now.  On its own it loads them on first use; if memory runs
  * out then, it crashes or never works again.  A program that answers requests calls this when it
@@ -60,11 +61,11 @@ void crypt_cipher_free(struct crypt_cipher *cipher);
 MUST_CHECK bool crypt_cipher_set_key(struct crypt_cipher *cipher,
                                      const unsigned char key[CRYPT_KEY_LEN]);
 
-/* Encrypts len bytes under the cipher's key and a random nonce, with aad as the additional
- * authenticated data.  Writes nonce, ciphertext and tag: len + CRYPT_SEAL_OVERHEAD bytes.  Returns
- * false if libcrypto or the source of random numbers fails. */
-MUST_CHECK bool crypt_seal(struct crypt_cipher *cipher, const void *aad, size_t aad_len,
-                           const void *text, size_t len, unsigned char *sealed);
+/* Encrypts a text under the cipher's key and a random nonce, with aad as the additional
+ * authenticated data.  Writes nonce, ciphertext and tag: text.len + CRYPT_SEAL_OVERHEAD bytes.
+ * Returns false if libcrypto or the source of random numbers fails. */
+MUST_CHECK bool crypt_seal(struct crypt_cipher *cipher, struct text aad, struct text text,
+                           unsigned char *sealed);
 
 /* The result of crypt_open().  CRYPT_NOT_GOOD is 0. */
 enum crypt_opened { CRYPT_NOT_GOOD, CRYPT_OPENED, CRYPT_NO_MEMORY };
@@ -73,8 +74,7 @@ enum crypt_opened { CRYPT_NOT_GOOD, CRYPT_OPENED, CRYPT_NO_MEMORY };
  * CRYPT_NOT_GOOD if it was not sealed under the cipher's key and that aad; or CRYPT_NO_MEMORY if
  * libcrypto fails, when the seal may be good.  Only after CRYPT_OPENED does *text hold any of the
  * text. */
-MUST_CHECK enum crypt_opened crypt_open(struct crypt_cipher *cipher, const void *aad,
-                                        size_t aad_len, const unsigned char *sealed,
-                                        size_t sealed_len, char *text);
+MUST_CHECK enum crypt_opened crypt_open(struct crypt_cipher *cipher, struct text aad,
+                                        const unsigned char *sealed, size_t sealed_len, char *text);
 
 #endif

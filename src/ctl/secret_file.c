@@ -14,7 +14,7 @@
 #include "base/invisible.h"
 #include "base/utf8.h"
 #include "model/oauth_module.h"
-#include "store/keyring.h"
+#include "keyring/keyring.h"
 
 /* Writes the reason.  Returns false. */
 static bool bad_file(char reason[SECRET_REASON_SIZE], const char *format, ...)

@@ -5,7 +5,7 @@
 #include "ctl/progress.h"
 #include "store/audit_purge.h"
 #include "store/idempotency_key.h"
-#include "store/keyring.h"
+#include "keyring/keyring.h"
 #include "store/oauth_secret.h"
 #include "store/schema.h"
 

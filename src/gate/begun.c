@@ -102,18 +102,20 @@ static int by_age(const void *a, const void *b)
 
 static size_t find_all(struct call *call, struct found found[LOOKED_AT_MAX])
 {
-    struct text rest = call_variable(call, GATE_COOKIE);
-    struct text name, value;
+    const struct cookie_read *cookie;
+    size_t place = 0;
     size_t n = 0;
 
-    while (n < LOOKED_AT_MAX && (value = cookie_next_state(&rest, call->cookie_prefix, &name)).s) {
+    while (n < LOOKED_AT_MAX &&
+           (cookie = cookie_next_state(&call->cookies, &place, call->cookie_prefix))) {
         struct session_state state;
         struct error err = {.code = ERR_NONE};
-        bool is_good = session_state_open(call->lane->worker->gate->keyring, &call->place, value,
-                                          &call->lane->arena, &state, &err);
+        bool is_good = session_state_open(call->lane->worker->gate->keyring, &call->place,
+                                          cookie->value, &call->lane->arena, &state, &err);
 
-        found[n++] = (struct found){
-            .name = name, .len = name.len + 1 + value.len, .issued = is_good ? state.issued : 0};
+        found[n++] = (struct found){.name = cookie->name,
+                                    .len = cookie->name.len + 1 + cookie->value.len,
+                                    .issued = is_good ? state.issued : 0};
     }
     return n;
 }
@@ -161,11 +163,11 @@ static bool read_way_back(struct call *call, struct session_state *state, struct
 
 bool begun_find(struct call *call, struct text id, struct session_state *state, struct error *err)
 {
-    struct text rest = call_variable(call, GATE_COOKIE);
+    size_t place = 0;
     struct text name = cookie_name(call, id);
     struct text value;
 
-    while (name.s && (value = cookie_next(&rest, name)).s) {
+    while (name.s && (value = cookie_next(&call->cookies, &place, name)).s) {
         if (session_state_open(call->lane->worker->gate->keyring, &call->place, value,
                                &call->lane->arena, state, err)) {
             if (text_eq(text_of(state->id), id))

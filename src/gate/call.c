@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/invisible.h"
 #include "gate/rules.h"
-#include "gate/visit.h"
 #include "http/header.h"
 
 const char *const gate_variables[GATE_N_VARIABLES] = {
@@ -104,6 +103,7 @@ bool call_begin(struct call *call, struct gate_lane *lane, const struct request 
     else
         call->voice = is_set(call, GATE_ADIT_CHECK) ? CALL_NGINX : CALL_BROWSER;
     call->path = path_of_uri(call_variable(call, GATE_REQUEST_URI));
+    cookies_read(call_variable(call, GATE_COOKIE), &lane->arena, &call->cookies);
     call->question.account_id = call_variable(call, GATE_ADIT_ACCOUNT);
     if (!text_present(call->question.account_id))
         call->question.account_id = text_of(conf->account);
@@ -117,55 +117,6 @@ bool call_begin(struct call *call, struct gate_lane *lane, const struct request 
              NULL);
     call_refuse(call, PAGE_NOT_READY, NULL);
     return false;
-}
-
-/* Returns why an account cannot be obeyed, or NULL. */
-static const char *accounts_fault(int n_accounts)
-{
-    if (n_accounts == 0)
-        return "the account does not exist; correct the setting account of [gate], or ADIT_ACCOUNT "
-               "in the web server's configuration";
-    return n_accounts == 1 ? NULL
-                           : "there are several accounts; name one in the setting account of "
-                             "[gate], or as ADIT_ACCOUNT in the web server's configuration";
-}
-
-static bool ask_store(struct call *call, struct error *err)
-{
-    struct gate_lane *lane = call->lane;
-    struct database *database = lane->worker->database;
-    struct pg *pg = database_take(database, &lane->wait, call->question.account_id, err);
-    bool ok;
-
-    if (!pg)
-        return false;
-    ok = store_gate_ask(pg, &call->question, &lane->arena, &call->stored, err);
-    database_give(database, pg, ok, err);
-    return ok;
-}
-
-bool call_look_up(struct call *call)
-{
-    struct error err = {.code = ERR_NONE};
-    const char *fault;
-    bool ok;
-
-    visit_ask(call);
-    ok = ask_store(call, &err);
-    fault = ok ? accounts_fault(call->stored.n_accounts) : error_reason(&err);
-    if (!ok || fault) {
-        call_log(call, LOG_LEVEL_ERROR, "cannot decide", fault, NULL);
-        call_refuse(call, PAGE_NOT_READY, NULL);
-        return false;
-    }
-    call->place = (struct session_place){.account_id = call->stored.account_id,
-                                         .edge_id = call->question.route.edge_id,
-                                         .route_id = call->question.route.route_id,
-                                         .provider = call->stored.module.provider};
-    call->cookie_prefix = call->stored.module.cookie_prefix;
-    if (!call->cookie_prefix.s)
-        call->cookie_prefix = text_of(call->lane->worker->gate->names.cookie_prefix);
-    return true;
 }
 
 bool call_is_read(const struct call *call)
@@ -202,6 +153,17 @@ struct text call_keep(const struct call *call, struct buf *from)
 static struct response *response_of(struct call *call)
 {
     return &call->lane->response;
+}
+
+/* Begins the call's one answer. */
+static struct response *begin_answer(struct call *call, int status, size_t outcome)
+{
+    struct response *response = response_of(call);
+
+    call->phase = CALL_ANSWERED;
+    call->outcome = outcome;
+    response->status = status;
+    return response;
 }
 
 /* Values have no control characters: each is made here, or checked where it came from. */
@@ -308,7 +270,7 @@ static bool is_session_of_gate(void *context, struct text value)
 /* Only a check lets anything pass. */
 void call_pass(struct call *call, const struct identity *who, struct text set_cookie)
 {
-    struct response *response = response_of(call);
+    struct response *response;
     struct text user = who ? name_for_application(call, who) : (struct text){.s = NULL};
     const struct cookie_own own = {call->cookie_prefix, is_session_of_gate,
                                    call->lane->worker->gate->keyring};
@@ -318,8 +280,7 @@ void call_pass(struct call *call, const struct identity *who, struct text set_co
         answer_too_late(call, who, set_cookie);
         return;
     }
-    call->outcome = who ? COUNTS_PASSED : COUNTS_OPEN;
-    response->status = 200;
+    response = begin_answer(call, 200, who ? COUNTS_PASSED : COUNTS_OPEN);
     /* An authorizer's other headers would become the application's. */
     response->omit_body = call->voice == CALL_APACHE;
     /* nginx may be told to cache what FastCGI programs answer. */
@@ -337,11 +298,10 @@ void call_pass(struct call *call, const struct identity *who, struct text set_co
 
 void call_send_to(struct call *call, struct text url, struct text set_cookie)
 {
-    struct response *response = response_of(call);
+    int status = url.s && call->voice != CALL_NGINX ? 302 : 401;
 
-    call->outcome = COUNTS_SENT;
+    (void)begin_answer(call, status, COUNTS_SENT);
     add_fixed_headers(call, "no-referrer");
-    response->status = url.s && call->voice != CALL_NGINX ? 302 : 401;
     if (url.s)
         put_header(call, call->voice == CALL_NGINX ? "X-Adit-Location" : "Location", url);
     call_set_cookie(call, set_cookie);
@@ -366,7 +326,7 @@ static struct text shown_name(const struct identity *who)
 
 void call_refuse(struct call *call, enum page page, const struct identity *who)
 {
-    struct response *response = response_of(call);
+    struct response *response = begin_answer(call, page_status(page), COUNTS_PAGE(page));
     struct text uri = call_variable(call, GATE_REQUEST_URI);
     bool is_own = text_begins(call->path, GATE_PATH);
     bool is_here = !call->again.s && !is_own && uri.len > PAGE_PATH_MAX;
@@ -379,10 +339,8 @@ void call_refuse(struct call *call, enum page page, const struct identity *who)
         .again_is_here = is_here && session_way_back_valid(uri),
         .logout = who ? text_of(GATE_LOGOUT) : (struct text){.s = NULL}};
 
-    call->outcome = COUNTS_PAGE(page);
     /* With "no-referrer", browsers hide the Origin of the page's own form. */
     add_fixed_headers(call, "strict-origin");
-    response->status = page_status(page);
     if (response->status == 503)
         put_header(call, "Retry-After", text_of("5"));
     if (call->voice == CALL_NGINX)
@@ -406,10 +364,15 @@ static void empty_response(struct response *response)
 void call_end(struct call *call)
 {
     struct response *response = response_of(call);
+    const char *fault = NULL;
 
-    if (!call->lane->arena.failed && !response->headers.failed && !response->body.failed)
+    if (call->lane->arena.failed || response->headers.failed || response->body.failed)
+        fault = "out of memory";
+    else if (call->phase != CALL_ANSWERED)
+        fault = "nothing has answered; this is a fault of the gate";
+    if (!fault)
         return;
-    call_log(call, LOG_LEVEL_ERROR, "cannot decide", "out of memory", NULL);
+    call_log(call, LOG_LEVEL_ERROR, "cannot decide", fault, NULL);
     empty_response(response);
     call_refuse(call, PAGE_NOT_READY, NULL);
     if (response->headers.failed || response->body.failed)

@@ -19,23 +19,35 @@ enum call_voice {
     CALL_BROWSER, /* a page or a redirect */
 };
 
+/* How far a call is: what of struct call is valid. */
+enum call_phase {
+    CALL_READ,      /* what was asked */
+    CALL_LOOKED_UP, /* and what is stored */
+    CALL_ANSWERED,  /* and the outcome; what is stored, if it was looked up */
+};
+
 /* Texts belong to the request, or to the arena of the lane. */
 struct call {
+    enum call_phase phase;
+
+    /* What was asked. */
     struct gate_lane *lane;
     const struct request *request;
     enum call_voice voice;
     struct text path; /* of REQUEST_URI, as the client sent it */
-    int64_t now;      /* seconds since 1970 */
+    struct cookies cookies;
+    int64_t now;                   /* seconds since 1970 */
+    struct gate_question question; /* its session_ids are filled in before it is asked */
 
-    /* What is stored; see call_look_up(). */
-    struct gate_question question;
+    /* What is stored; see stored_look_up().  All empty until then. */
     struct gate_answer stored;
     struct session_place place;
     struct text cookie_prefix;
 
-    size_t outcome;    /* what the answer counts as, of enum counts_outcome */
+    /* What the answer is to say. */
     bool is_back;      /* the visitor comes back from the provider */
     struct text again; /* where a page's "Try again" leads; absent: to the request's own path */
+    size_t outcome;    /* what it counts as, of enum counts_outcome */
 };
 
 /* Reads the variables of the request.  Returns false, with the answer made, if they do not name a
@@ -45,10 +57,6 @@ MUST_CHECK bool call_begin(struct call *call, struct gate_lane *lane,
 
 /* Returns a variable of the web server. */
 struct text call_variable(const struct call *call, enum gate_variable variable);
-
-/* Reads the route's module, and the rows of the sessions that the cookies name.  Returns false,
- * with the answer made, if that cannot be known. */
-MUST_CHECK bool call_look_up(struct call *call);
 
 /* Returns whether the web server asks for the gate's metrics.  A check never does: the answer would
  * let it pass. */
@@ -93,7 +101,8 @@ void call_refuse(struct call *call, enum page page, const struct identity *who);
 /* Adds another Set-Cookie header to the answer. */
 void call_set_cookie(struct call *call, struct text set_cookie);
 
-/* Ends each call: if memory ran out meanwhile, refuses it, whatever was answered. */
+/* Ends each call: if nothing has answered it, or memory ran out meanwhile, refuses it, whatever was
+ * answered. */
 void call_end(struct call *call);
 
 #endif

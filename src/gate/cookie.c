@@ -60,14 +60,27 @@ static bool take_cookie(struct text *rest, struct text *name, struct text *value
     return false;
 }
 
-struct text cookie_next(struct text *rest, struct text name)
+void cookies_read(struct text header, struct arena *arena, struct cookies *cookies)
 {
-    struct text found;
-    struct text value;
+    struct cookie_read one;
+    struct text rest = header;
+    size_t n = 0;
 
-    while (take_cookie(rest, &found, &value)) {
-        if (text_eq(found, name))
-            return value;
+    *cookies = (struct cookies){.n = 0};
+    while (take_cookie(&rest, &one.name, &one.value))
+        n++;
+    cookies->items = arena_array(arena, n, sizeof *cookies->items);
+    while (cookies->items && take_cookie(&header, &one.name, &one.value))
+        cookies->items[cookies->n++] = one;
+}
+
+struct text cookie_next(const struct cookies *cookies, size_t *place, struct text name)
+{
+    while (*place < cookies->n) {
+        const struct cookie_read *cookie = &cookies->items[(*place)++];
+
+        if (text_eq(cookie->name, name))
+            return cookie->value;
     }
     return (struct text){.s = NULL};
 }
@@ -78,14 +91,13 @@ static bool name_ends(struct text name, struct text suffix)
            memcmp(name.s + name.len - suffix.len, suffix.s, suffix.len) == 0;
 }
 
-struct text cookie_next_ending(struct text *rest, struct text suffix)
+struct text cookie_next_ending(const struct cookies *cookies, size_t *place, struct text suffix)
 {
-    struct text found;
-    struct text value;
+    while (*place < cookies->n) {
+        const struct cookie_read *cookie = &cookies->items[(*place)++];
 
-    while (take_cookie(rest, &found, &value)) {
-        if (name_ends(found, suffix))
-            return value;
+        if (name_ends(cookie->name, suffix))
+            return cookie->value;
     }
     return (struct text){.s = NULL};
 }
@@ -104,15 +116,16 @@ static bool is_state(struct text own)
            own.len == strlen(COOKIE_STATE) + COOKIE_STATE_ID_LEN;
 }
 
-struct text cookie_next_state(struct text *rest, struct text prefix, struct text *name)
+const struct cookie_read *cookie_next_state(const struct cookies *cookies, size_t *place,
+                                            struct text prefix)
 {
-    struct text value;
+    while (*place < cookies->n) {
+        const struct cookie_read *cookie = &cookies->items[(*place)++];
 
-    while (take_cookie(rest, name, &value)) {
-        if (is_state(without_prefix(*name, prefix)))
-            return value;
+        if (is_state(without_prefix(cookie->name, prefix)))
+            return cookie;
     }
-    return (struct text){.s = NULL};
+    return NULL;
 }
 
 static bool has_own_name(struct text name, struct text prefix)

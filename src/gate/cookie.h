@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/must_check.h"
 #include "base/text.h"
@@ -16,19 +17,36 @@
 #define COOKIE_STATE "state."
 #define COOKIE_STATE_ID_LEN 8
 
-/* Finds the value of the first cookie of that name in a Cookie header, and goes on from *rest,
- * which begins as the header.  Semicolons separate cookies, also inside quotes, and so does a comma
- * with a blank, with which Apache joins several headers; blanks around names and values do not
- * count.  The value is a part of the header: no NUL follows it.  Absent: there is none, or no
- * further one. */
-MUST_CHECK struct text cookie_next(struct text *rest, struct text name);
+/* A cookie of a request: parts of the header, so no NUL follows them. */
+struct cookie_read {
+    struct text name;
+    struct text value;
+};
+
+/* The cookies of a request, as the header has them. */
+struct cookies {
+    struct cookie_read *items;
+    size_t n;
+};
+
+/* Reads a Cookie header into the arena.  Semicolons separate cookies, also inside quotes, and so
+ * does a comma with a blank, with which Apache joins several headers; blanks around names and
+ * values do not count, nor does what has no name or no '='.  If memory runs out, the arena knows,
+ * and there are none. */
+void cookies_read(struct text header, struct arena *arena, struct cookies *cookies);
+
+/* Returns the value of the next cookie of that name, from *place on, which is 0 for the first.
+ * Absent: there is no further one. */
+MUST_CHECK struct text cookie_next(const struct cookies *cookies, size_t *place, struct text name);
 
 /* The same for cookies whose names end with the suffix. */
-MUST_CHECK struct text cookie_next_ending(struct text *rest, struct text suffix);
+MUST_CHECK struct text cookie_next_ending(const struct cookies *cookies, size_t *place,
+                                          struct text suffix);
 
 /* The same for the cookies of logins: those whose names are the prefix, COOKIE_STATE and the
- * beginning of an id.  Sets *name. */
-MUST_CHECK struct text cookie_next_state(struct text *rest, struct text prefix, struct text *name);
+ * beginning of an id.  Returns NULL at the end. */
+MUST_CHECK const struct cookie_read *cookie_next_state(const struct cookies *cookies, size_t *place,
+                                                       struct text prefix);
 
 /* Which cookies are the gate's: those whose names have the prefix, and sessions of other prefixes,
  * for a browser sends those of all routes of a host.  The function tells whether a value is a

@@ -108,18 +108,30 @@ static void add_counts(const struct counts_of_all *all, struct counts *total)
     }
 }
 
-/* Writes a counter with the label "outcome".  which: bits of those that it has. */
-static void put_outcomes(struct buf *out, const char *name, const char *const *names, size_t n,
-                         const uint64_t *counts, uint32_t which)
+/* The values of a label "outcome". */
+struct outcomes {
+    const char *const *names;
+    size_t n;
+    uint32_t which; /* bits of those that the counter always has */
+};
+
+/* Writes a counter with the label "outcome". */
+static void put_outcomes(struct buf *out, const char *name, const struct outcomes *outcomes,
+                         const uint64_t *counts)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (which >> i & 1 || counts[i] > 0)
-            buf_printf(out, "%s{outcome=\"%s\"} %" PRIu64 "\n", name, names[i], counts[i]);
+    for (size_t i = 0; i < outcomes->n; i++) {
+        if (outcomes->which >> i & 1 || counts[i] > 0)
+            buf_printf(out, "%s{outcome=\"%s\"} %" PRIu64 "\n", name, outcomes->names[i],
+                       counts[i]);
     }
 }
 
 void counts_write(struct buf *out, const struct counts_of_all *all)
 {
+    static const struct outcomes of_checks = {outcome_names, COUNTS_N_OUTCOMES, CHECK_OUTCOMES};
+    static const struct outcomes of_logins = {outcome_names, COUNTS_N_OUTCOMES, LOGIN_OUTCOMES};
+    static const struct outcomes of_questions = {provider_outcome_names, PROVIDER_N_OUTCOMES,
+                                                 QUESTION_OUTCOMES};
     struct counts total;
 
     add_counts(all, &total);
@@ -129,16 +141,13 @@ void counts_write(struct buf *out, const struct counts_of_all *all)
                     "When adit-gate started, in seconds since 1970.", all->started_ms);
     exposition_begin(out, "adit_gate_checks_total", "counter",
                      "Requests that the gate decided about.");
-    put_outcomes(out, "adit_gate_checks_total", outcome_names, COUNTS_N_OUTCOMES, total.checks,
-                 CHECK_OUTCOMES);
+    put_outcomes(out, "adit_gate_checks_total", &of_checks, total.checks);
     exposition_begin(out, "adit_gate_logins_total", "counter",
                      "Visitors that came back from a provider.");
-    put_outcomes(out, "adit_gate_logins_total", outcome_names, COUNTS_N_OUTCOMES, total.logins,
-                 LOGIN_OUTCOMES);
+    put_outcomes(out, "adit_gate_logins_total", &of_logins, total.logins);
     exposition_begin(out, "adit_gate_provider_questions_total", "counter",
                      "Times that a provider was asked about a visitor.");
-    put_outcomes(out, "adit_gate_provider_questions_total", provider_outcome_names,
-                 PROVIDER_N_OUTCOMES, total.questions, QUESTION_OUTCOMES);
+    put_outcomes(out, "adit_gate_provider_questions_total", &of_questions, total.questions);
     exposition_begin(out, "adit_gate_provider_question_duration_seconds", "histogram",
                      "How long a provider took for all answers about a visitor.");
     exposition_histogram(out, "adit_gate_provider_question_duration_seconds", "",

@@ -17,7 +17,7 @@
 #include "http/names.h"
 #include "serve/kept.h"
 #include "serve/request.h"
-#include "store/keyring.h"
+#include "keyring/keyring.h"
 
 /* What all workers share, set up before they start. */
 struct gate {

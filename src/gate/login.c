@@ -263,18 +263,16 @@ struct arrival {
 };
 
 /* Asks the provider who the visitor is. */
-static enum provider_outcome identify(struct fetcher *fetcher, const struct provider_client *client,
-                                      const struct arrival *arrival, struct arena *arena,
-                                      struct session *session, const char **why)
+static enum provider_outcome identify(struct provider_asking *asking, const struct arrival *arrival,
+                                      struct session *session)
 {
     struct provider_tokens tokens;
     enum provider_outcome outcome =
-        provider_exchange(fetcher, client, arrival->code, text_of(arrival->state->code_verifier),
-                          arena, &tokens, why);
+        provider_exchange(asking, arrival->code, text_of(arrival->state->code_verifier), &tokens);
 
     if (outcome == PROVIDER_ANSWERED)
-        outcome = provider_identify(fetcher, client, tokens.access, arena, &session->identity, why);
-    if (outcome == PROVIDER_ANSWERED && client->keeps_token) {
+        outcome = provider_identify(asking, tokens.access, &session->identity);
+    if (outcome == PROVIDER_ANSWERED && asking->client->keeps_token) {
         session->token = tokens.access;
         session->refresh = tokens.refresh;
     }
@@ -376,30 +374,30 @@ static void sign_in(struct call *call, struct text code, const struct session_st
     const struct arrival arrival = {.code = code, .state = state};
     struct provider_client client;
     struct session session = {.issued = 0};
-    struct fetcher *fetcher;
+    struct provider_asking asking = {
+        .client = &client, .arena = &call->lane->arena, .why = waiting_fault};
     enum provider_outcome outcome = PROVIDER_AWAY;
-    const char *why = waiting_fault;
     bool asks = true;
 
     if (!can_begin(call, &client))
         return;
-    fetcher = waiting_begin_fetch(call, false);
-    if (fetcher) {
+    asking.fetcher = waiting_begin_fetch(call, false);
+    if (asking.fetcher) {
         asks = can_ask(call, &client, state);
         if (asks) {
             int64_t begun_us = clock_steady_us();
 
-            outcome = identify(fetcher, &client, &arrival, &call->lane->arena, &session, &why);
+            outcome = identify(&asking, &arrival, &session);
             counts_question(call->lane->worker->counts, outcome, begun_us);
         }
-        waiting_end_fetch(call, false, fetcher);
+        waiting_end_fetch(call, false, asking.fetcher);
     }
     if (!asks)
         return;
     if (outcome == PROVIDER_ANSWERED && !lacks_a_list(call, &client, &session.identity))
         welcome(call, &client, state, &session);
     else
-        answer_outcome(call, outcome, why);
+        answer_outcome(call, outcome, asking.why);
 }
 
 /* The visitor comes back with an error in place of a code. */

@@ -154,15 +154,6 @@ void provider_authorize_url(struct buf *out, const struct provider_client *clien
 
 /* ---- asking it ---- */
 
-/* What all requests for one visitor share. */
-struct asking {
-    struct fetcher *fetcher;
-    const struct provider_client *client;
-    struct text token; /* absent: none yet */
-    struct arena *arena;
-    const char **why;
-};
-
 /* Appends what scopes or permissions a refusal is about, if the provider says so. */
 static void add_scopes_said(struct buf *why, const struct fetch_answer *answer)
 {
@@ -178,7 +169,7 @@ static void add_scopes_said(struct buf *why, const struct fetch_answer *answer)
 }
 
 /* Sets *why: the provider, the endpoint, the reason and, if there is an answer, its status. */
-static void say_why(const struct asking *asking, const char *endpoint, const char *reason,
+static void say_why(struct provider_asking *asking, const char *endpoint, const char *reason,
                     const struct fetch_answer *answer)
 {
     struct buf why = {0};
@@ -192,23 +183,20 @@ static void say_why(const struct asking *asking, const char *endpoint, const cha
     if (!why.failed)
         copy = arena_copy(asking->arena, why.data, why.len);
     buf_free(&why);
-    *asking->why = copy ? copy : "out of memory"; /* the reason may be in an arena that ends */
+    asking->why = copy ? copy : "out of memory"; /* the reason may be in an arena that ends */
 }
 
-/* Sends a request.  The answer is in the scratch arena.  Returns false with *why. */
-static bool send_request(const struct asking *asking, const char *endpoint, const char *url,
-                         struct text form, struct arena *scratch, struct fetch_answer *answer)
+/* Sends a request, with what is the same in all.  The answer is in the scratch arena.  Returns
+ * false with the reason. */
+static bool send_request(struct provider_asking *asking, const char *endpoint,
+                         struct fetch_request request, struct arena *scratch,
+                         struct fetch_answer *answer)
 {
-    struct fetch_request request = {
-        .url = url,
-        .form = form,
-        .bearer = asking->token,
-        .accept = "application/json",
-        .deadline_ms =
-            clock_earlier(asking->client->deadline_ms, clock_steady_ms() + PROVIDER_REQUEST_MS),
-    };
     const char *reason;
 
+    request.accept = "application/json";
+    request.deadline_ms =
+        clock_earlier(asking->client->deadline_ms, clock_steady_ms() + PROVIDER_REQUEST_MS);
     if (fetch(asking->fetcher, &request, scratch, answer, &reason))
         return true;
     say_why(asking, endpoint, reason, NULL);
@@ -216,22 +204,24 @@ static bool send_request(const struct asking *asking, const char *endpoint, cons
 }
 
 /* Sends a form to the token endpoint, with the client's id and secret, and wipes it. */
-static enum provider_outcome ask_tokens(const struct asking *asking, struct buf *form,
+static enum provider_outcome ask_tokens(struct provider_asking *asking, struct buf *form,
                                         struct provider_tokens *tokens)
 {
     const struct provider_client *client = asking->client;
     const struct identity_provider *row = row_of(client);
     enum provider_outcome outcome = PROVIDER_AWAY;
     struct arena scratch = {0};
+    struct fetch_request request;
     struct fetch_answer answer;
     const char *reason;
 
     add_form_field(form, "client_id", client->client_id);
     add_form_field(form, "client_secret", client->client_secret);
+    request = (struct fetch_request){.url = url_of(client->conf->token_url, row->token_url),
+                                     .form = buf_text(form)};
     if (form->failed) {
-        *asking->why = "out of memory";
-    } else if (send_request(asking, "token", url_of(client->conf->token_url, row->token_url),
-                            buf_text(form), &scratch, &answer)) {
+        asking->why = "out of memory";
+    } else if (send_request(asking, "token", request, &scratch, &answer)) {
         outcome = answer_token(&answer, client->provider, asking->arena, tokens, &reason);
         if (outcome != PROVIDER_ANSWERED)
             say_why(asking, "token", reason, &answer);
@@ -241,34 +231,28 @@ static enum provider_outcome ask_tokens(const struct asking *asking, struct buf 
     return outcome;
 }
 
-enum provider_outcome provider_exchange(struct fetcher *fetcher,
-                                        const struct provider_client *client, struct text code,
-                                        struct text code_verifier, struct arena *arena,
-                                        struct provider_tokens *tokens, const char **why)
+enum provider_outcome provider_exchange(struct provider_asking *asking, struct text code,
+                                        struct text code_verifier, struct provider_tokens *tokens)
 {
-    const struct asking asking = {.fetcher = fetcher, .client = client, .arena = arena, .why = why};
     struct buf form = {0};
 
     add_form_field(&form, "grant_type", text_of("authorization_code"));
     add_form_field(&form, "code", code);
-    add_form_field(&form, "redirect_uri", client->redirect_uri);
-    if (row_of(client)->takes_pkce)
+    add_form_field(&form, "redirect_uri", asking->client->redirect_uri);
+    if (row_of(asking->client)->takes_pkce)
         add_form_field(&form, "code_verifier", code_verifier);
-    return ask_tokens(&asking, &form, tokens);
+    return ask_tokens(asking, &form, tokens);
 }
 
-enum provider_outcome provider_refresh(struct fetcher *fetcher,
-                                       const struct provider_client *client, struct text refresh,
-                                       struct arena *arena, struct provider_tokens *tokens,
-                                       const char **why)
+enum provider_outcome provider_refresh(struct provider_asking *asking, struct text refresh,
+                                       struct provider_tokens *tokens)
 {
-    const struct asking asking = {.fetcher = fetcher, .client = client, .arena = arena, .why = why};
     enum provider_outcome outcome;
     struct buf form = {0};
 
     add_form_field(&form, "grant_type", text_of("refresh_token"));
     add_form_field(&form, "refresh_token", refresh);
-    outcome = ask_tokens(&asking, &form, tokens);
+    outcome = ask_tokens(asking, &form, tokens);
     if (outcome == PROVIDER_ANSWERED && !tokens->refresh.s)
         tokens->refresh = refresh;
     return outcome;
@@ -309,20 +293,23 @@ static bool has_own_tenant(const struct provider_client *client)
     return is_tenant(at_token) && text_eq(at_token, at_authorize);
 }
 
-static enum provider_outcome ask_user(const struct asking *asking, struct identity *identity)
+static enum provider_outcome ask_user(struct provider_asking *asking, struct text token,
+                                      struct identity *identity)
 {
     const struct provider_client *client = asking->client;
     const struct identity_provider *row = row_of(client);
     enum provider_outcome outcome = PROVIDER_AWAY;
     struct arena scratch = {0};
+    struct fetch_request request;
     struct fetch_answer answer;
     struct buf url = {0};
     const char *reason;
 
     add_url(&url, url_of(client->conf->user_url, row->user_url), row->user_query);
+    request = (struct fetch_request){.url = url.data, .bearer = token};
     if (url.failed) {
-        *asking->why = "out of memory";
-    } else if (send_request(asking, "user", url.data, (struct text){0}, &scratch, &answer)) {
+        asking->why = "out of memory";
+    } else if (send_request(asking, "user", request, &scratch, &answer)) {
         outcome = answer_user(&answer, client->provider, row, has_own_tenant(client), asking->arena,
                               identity, &reason);
         if (outcome != PROVIDER_ANSWERED)
@@ -336,20 +323,22 @@ static enum provider_outcome ask_user(const struct asking *asking, struct identi
 /* A list of the user, page by page. */
 struct pages {
     const char *path; /* behind the user endpoint */
+    struct text token;
     answer_page *read;
     struct answer_texts texts;
 };
 
 /* Asks for one page.  Makes *url that of the next one, or empty. */
-static enum provider_outcome ask_page(const struct asking *asking, struct pages *pages,
+static enum provider_outcome ask_page(struct provider_asking *asking, struct pages *pages,
                                       struct buf *url)
 {
+    const struct fetch_request request = {.url = url->data, .bearer = pages->token};
     enum provider_outcome outcome = PROVIDER_AWAY;
     struct arena scratch = {0};
     struct fetch_answer answer;
     const char *reason = NULL;
 
-    if (send_request(asking, pages->path, url->data, (struct text){0}, &scratch, &answer)) {
+    if (send_request(asking, pages->path, request, &scratch, &answer)) {
         outcome = pages->read(&answer, asking->client->provider, &pages->texts, &reason);
         /* The token goes nowhere else. */
         if (outcome == PROVIDER_ANSWERED && answer.next.s &&
@@ -367,7 +356,7 @@ static enum provider_outcome ask_page(const struct asking *asking, struct pages 
     return outcome;
 }
 
-static enum provider_outcome ask_pages(const struct asking *asking, struct pages *pages)
+static enum provider_outcome ask_pages(struct provider_asking *asking, struct pages *pages)
 {
     const struct provider_client *client = asking->client;
     const char *user_url = url_of(client->conf->user_url, row_of(client)->user_url);
@@ -389,7 +378,7 @@ static enum provider_outcome ask_pages(const struct asking *asking, struct pages
         }
         if (url.failed) {
             outcome = PROVIDER_AWAY;
-            *asking->why = "out of memory";
+            asking->why = "out of memory";
         }
     }
     buf_free(&url);
@@ -397,11 +386,11 @@ static enum provider_outcome ask_pages(const struct asking *asking, struct pages
 }
 
 /* Asks for a list, and puts it into the identity.  One that is not given stays unknown. */
-static enum provider_outcome ask_list(const struct asking *asking, enum identity_kind kind,
-                                      struct identity *identity)
+static enum provider_outcome ask_list(struct provider_asking *asking, struct text token,
+                                      enum identity_kind kind, struct identity *identity)
 {
     struct pages pages = {0};
-    const char *before = *asking->why;
+    const char *before = asking->why;
     struct text_list *list = NULL;
     enum provider_outcome outcome;
 
@@ -421,41 +410,39 @@ static enum provider_outcome ask_list(const struct asking *asking, enum identity
     case IDENTITY_DOMAINS:
         return PROVIDER_ANSWERED;
     }
+    pages.token = token;
     outcome = ask_pages(asking, &pages);
     if (outcome == PROVIDER_NOT_GIVEN) {
         identity->known &= ~(unsigned)kind;
         if (!(asking->client->wants & kind))
-            *asking->why = before;
+            asking->why = before;
         return PROVIDER_ANSWERED;
     }
     *list = pages.texts.list;
     return outcome;
 }
 
-enum provider_outcome provider_identify(struct fetcher *fetcher,
-                                        const struct provider_client *client, struct text token,
-                                        struct arena *arena, struct identity *identity,
-                                        const char **why)
+enum provider_outcome provider_identify(struct provider_asking *asking, struct text token,
+                                        struct identity *identity)
 {
     static const enum identity_kind lists[] = {IDENTITY_EMAILS, IDENTITY_ORGANIZATIONS,
                                                IDENTITY_TEAMS};
+    const struct provider_client *client = asking->client;
     const struct identity_provider *row = row_of(client);
-    const struct asking asking = {
-        .fetcher = fetcher, .client = client, .token = token, .arena = arena, .why = why};
     /* Both, so that a module may list teams in place of organizations. */
     unsigned above = client->wants & TEAM_KINDS ? TEAM_KINDS : 0;
     unsigned asked = row->emails == PROVIDER_EMAILS_LIST ? IDENTITY_EMAILS : 0;
     enum provider_outcome outcome;
 
-    *why = NULL;
-    outcome = ask_user(&asking, identity);
+    asking->why = NULL;
+    outcome = ask_user(asking, token, identity);
     /* A provider without such lists has told all that it knows. */
     identity->known |= IDENTITY_EMAILS | (row->has_teams ? above : TEAM_KINDS);
     if (row->has_teams)
         asked |= above;
     for (size_t i = 0; outcome == PROVIDER_ANSWERED && i < sizeof lists / sizeof lists[0]; i++) {
         if (asked & lists[i])
-            outcome = ask_list(&asking, lists[i], identity);
+            outcome = ask_list(asking, token, lists[i], identity);
     }
     return outcome;
 }

@@ -60,28 +60,33 @@ struct provider_tokens {
     struct text refresh; /* absent: the provider gave none */
 };
 
-/* Exchanges the code of a callback for tokens (RFC 6749, 4.1.3).  Waits in the lane of the fetcher.
- * *why is static or in the arena, for the log; it holds no code, token or secret. */
-MUST_CHECK enum provider_outcome
-provider_exchange(struct fetcher *fetcher, const struct provider_client *client, struct text code,
-                  struct text code_verifier, struct arena *arena, struct provider_tokens *tokens,
-                  const char **why);
+/* What all questions for one visitor share. */
+struct provider_asking {
+    struct fetcher *fetcher; /* of a lane, which waits */
+    const struct provider_client *client;
+    struct arena *arena; /* of what is found */
+    /* Set by each function: static or in the arena, for the log.  Holds no code, token or secret.
+     */
+    const char *why;
+};
+
+/* Exchanges the code of a callback for tokens (RFC 6749, 4.1.3). */
+MUST_CHECK enum provider_outcome provider_exchange(struct provider_asking *asking, struct text code,
+                                                   struct text code_verifier,
+                                                   struct provider_tokens *tokens);
 
 /* Exchanges a refresh token for new tokens (RFC 6749, 6).  Where the provider gives no new refresh
- * token, the old one is in *tokens.  Otherwise as provider_exchange(). */
-MUST_CHECK enum provider_outcome provider_refresh(struct fetcher *fetcher,
-                                                  const struct provider_client *client,
-                                                  struct text refresh, struct arena *arena,
-                                                  struct provider_tokens *tokens, const char **why);
+ * token, the old one is in *tokens. */
+MUST_CHECK enum provider_outcome provider_refresh(struct provider_asking *asking,
+                                                  struct text refresh,
+                                                  struct provider_tokens *tokens);
 
 /* Asks the provider's endpoints who holds the token: subject, name, verified addresses, and, if
  * client->wants names one of them, organizations and teams, all pages of them.  A list that the
- * provider does not give is not in identity->known; if client->wants names it, *why says so with
- * PROVIDER_ANSWERED, too, and is NULL otherwise.  Else as provider_exchange().  PROVIDER_REFUSED:
- * the token is not good any more.  Never PROVIDER_NOT_GIVEN. */
-MUST_CHECK enum provider_outcome provider_identify(struct fetcher *fetcher,
-                                                   const struct provider_client *client,
-                                                   struct text token, struct arena *arena,
-                                                   struct identity *identity, const char **why);
+ * provider does not give is not in identity->known; if client->wants names it, why says so with
+ * PROVIDER_ANSWERED, too, and is NULL otherwise.  PROVIDER_REFUSED: the token is not good any more.
+ * Never PROVIDER_NOT_GIVEN. */
+MUST_CHECK enum provider_outcome provider_identify(struct provider_asking *asking,
+                                                   struct text token, struct identity *identity);
 
 #endif

@@ -164,22 +164,19 @@ static enum provider_outcome await_tokens(struct call *call, struct session *ses
 
 /* Gets new tokens, and asks with them.  A token ends by itself: that says nothing of the visitor.
  */
-static enum provider_outcome ask_anew(struct call *call, struct fetcher *fetcher,
-                                      const struct provider_client *client, struct session *session,
-                                      struct identity *identity, const char **why)
+static enum provider_outcome ask_anew(struct call *call, struct provider_asking *asking,
+                                      struct session *session, struct identity *identity)
 {
-    struct arena *arena = &call->lane->arena;
     struct provider_tokens tokens;
-    enum provider_outcome outcome;
+    enum provider_outcome outcome = provider_refresh(asking, session->refresh, &tokens);
 
-    outcome = provider_refresh(fetcher, client, session->refresh, arena, &tokens, why);
     if (outcome == PROVIDER_ANSWERED)
         renew_tokens(call, session, &tokens);
     else if (outcome == PROVIDER_REFUSED)
-        outcome = await_tokens(call, session, why);
+        outcome = await_tokens(call, session, &asking->why);
     if (outcome != PROVIDER_ANSWERED)
         return outcome;
-    return provider_identify(fetcher, client, session->token, arena, identity, why);
+    return provider_identify(asking, session->token, identity);
 }
 
 /* The application knows a visitor by an address, or by the provider's identifier.  A list of
@@ -215,45 +212,44 @@ static enum provider_outcome ask_provider(struct call *call, struct session *ses
     const bool admitted = is_admitted(call, session);
     struct provider_client client;
     struct identity identity;
-    struct fetcher *fetcher;
+    struct provider_asking asking = {
+        .client = &client, .arena = &call->lane->arena, .why = waiting_fault};
     enum provider_outcome said, outcome = PROVIDER_AWAY;
-    const char *why = waiting_fault;
     int64_t begun_us;
 
     if (!application_fill(call, &client))
         return PROVIDER_REFUSED;
     client.wants |= session->identity.emails.n > 0 ? IDENTITY_EMAILS : 0;
-    fetcher = waiting_begin_fetch(call, admitted);
+    asking.fetcher = waiting_begin_fetch(call, admitted);
     begun_us = clock_steady_us();
-    if (fetcher)
-        outcome = provider_identify(fetcher, &client, session->token, &call->lane->arena, &identity,
-                                    &why);
+    if (asking.fetcher)
+        outcome = provider_identify(&asking, session->token, &identity);
     said = outcome;
     if (outcome == PROVIDER_REFUSED && text_present(session->refresh)) {
         outcome = PROVIDER_AWAY;
-        if (can_renew(call, &client, &why))
-            outcome = said = ask_anew(call, fetcher, &client, session, &identity, &why);
+        if (can_renew(call, &client, &asking.why))
+            outcome = said = ask_anew(call, &asking, session, &identity);
     }
-    if (fetcher)
+    if (asking.fetcher)
         counts_question(call->lane->worker->counts, said, begun_us);
-    waiting_end_fetch(call, admitted, fetcher);
+    waiting_end_fetch(call, admitted, asking.fetcher);
     if (outcome == PROVIDER_ANSWERED)
         rules_narrow(&call->stored.module.config, &identity);
     if (outcome == PROVIDER_ANSWERED && !text_eq(identity.subject, session->identity.subject)) {
         outcome = PROVIDER_REFUSED;
-        why = "the token is another user's now";
+        asking.why = "the token is another user's now";
     }
     if (outcome == PROVIDER_ANSWERED)
-        outcome = judge_name(session, &identity, &why);
+        outcome = judge_name(session, &identity, &asking.why);
     if (outcome == PROVIDER_ANSWERED)
         session->identity = identity;
     else if (outcome == PROVIDER_AWAY)
-        log_no_answer(call, why, session);
+        log_no_answer(call, asking.why, session);
     else if (outcome == PROVIDER_NOT_SET_UP)
-        call_log(call, LOG_LEVEL_ERROR, "cannot sign in", why, &session->identity);
+        call_log(call, LOG_LEVEL_ERROR, "cannot sign in", asking.why, &session->identity);
     else {
-        call_log(call, LOG_LEVEL_INFO, "the provider does not know the visitor any more", why,
-                 &session->identity);
+        call_log(call, LOG_LEVEL_INFO, "the provider does not know the visitor any more",
+                 asking.why, &session->identity);
         end_session(call, session);
     }
     return outcome;

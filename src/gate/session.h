@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/must_check.h"
 #include "gate/identity.h"
-#include "store/keyring.h"
+#include "keyring/keyring.h"
 
 /* What a sealed cookie is bound to.  It opens for no other.  The ids have no NUL. */
 struct session_place {

@@ -52,9 +52,8 @@ static void add_id(struct call *call, struct text value)
  * ours may be a session.  Those of the default prefix come first. */
 void visit_ask(struct call *call)
 {
-    struct text header = call_variable(call, GATE_COOKIE);
     struct text_list *ids = &call->question.session_ids;
-    struct text rest = header;
+    size_t place = 0;
     struct buf name = {0};
     struct text value;
 
@@ -64,10 +63,10 @@ void visit_ask(struct call *call)
         return;
     buf_puts(&name, call->lane->worker->gate->names.cookie_prefix);
     buf_puts(&name, COOKIE_SESSION);
-    while (!name.failed && (value = cookie_next(&rest, buf_text(&name))).s)
+    while (!name.failed && (value = cookie_next(&call->cookies, &place, buf_text(&name))).s)
         add_id(call, value);
-    rest = header;
-    while ((value = cookie_next_ending(&rest, text_of(COOKIE_SESSION))).s)
+    place = 0;
+    while ((value = cookie_next_ending(&call->cookies, &place, text_of(COOKIE_SESSION))).s)
         add_id(call, value);
     buf_free(&name);
 }
@@ -162,12 +161,12 @@ static bool begin_ids(struct call *call, struct text_list *ids, struct error *er
 static bool list_others(struct call *call, struct text_list *ids, struct error *err)
 {
     struct text name = session_cookie_name(call);
-    struct text rest = call_variable(call, GATE_COOKIE);
+    size_t place = 0;
     struct text value;
 
     if (!name.s || !begin_ids(call, ids, err))
         return error_set(err, ERR_OUT_OF_MEMORY);
-    while (ids->n < PROVEN_MAX && (value = cookie_next(&rest, name)).s) {
+    while (ids->n < PROVEN_MAX && (value = cookie_next(&call->cookies, &place, name)).s) {
         struct session session;
         char id[SESSION_ID_SIZE];
 
@@ -267,11 +266,16 @@ static bool is_dead(const struct call *call, const struct session *session)
            (session_needs_check(session, &limits, call->now) && !text_present(session->token));
 }
 
-/* Looks for the session of a cookie.  Keeps one that the lists do not let in, as it is in the
- * cookie, for the end: *has_refused. */
+/* A session that the lists do not let in, as it is in its cookie, for the end. */
+struct refused {
+    bool is_there;
+    struct session session;
+};
+
+/* Looks for the session of a cookie.  Keeps one that the lists do not let in. */
 static enum visit_found try_cookie(struct call *call, struct text value, bool must_live,
-                                   struct session *session, struct session *refused,
-                                   bool *has_refused, struct error *err)
+                                   struct session *session, struct refused *refused,
+                                   struct error *err)
 {
     struct keyring *keyring = call->lane->worker->gate->keyring;
     enum visit_found found;
@@ -287,9 +291,9 @@ static enum visit_found try_cookie(struct call *call, struct text value, bool mu
             return found;
     }
     /* Whoever has many of these does not make the gate look for as many rows. */
-    if (!*has_refused || is_worth_asking(call, session))
-        *refused = *session;
-    *has_refused = true;
+    if (!refused->is_there || is_worth_asking(call, session))
+        refused->session = *session;
+    refused->is_there = true;
     return VISIT_NONE;
 }
 
@@ -298,21 +302,20 @@ static enum visit_found try_cookie(struct call *call, struct text value, bool mu
 static enum visit_found find_session(struct call *call, bool must_live, struct session *session,
                                      struct error *err)
 {
-    struct text rest = call_variable(call, GATE_COOKIE);
+    size_t place = 0;
     struct text name = session_cookie_name(call);
     struct text value;
-    struct session refused;
-    bool has_refused = false;
+    struct refused refused = {.is_there = false};
     enum visit_found found = VISIT_NONE;
 
     if (!name.s) {
         (void)error_set(err, ERR_OUT_OF_MEMORY);
         return VISIT_UNKNOWN;
     }
-    while (found == VISIT_NONE && (value = cookie_next(&rest, name)).s)
-        found = try_cookie(call, value, must_live, session, &refused, &has_refused, err);
-    if (found == VISIT_NONE && has_refused) {
-        *session = refused;
+    while (found == VISIT_NONE && (value = cookie_next(&call->cookies, &place, name)).s)
+        found = try_cookie(call, value, must_live, session, &refused, err);
+    if (found == VISIT_NONE && refused.is_there) {
+        *session = refused.session;
         found = judge_found(call, session, err);
         if (found == VISIT_FOUND && must_live && is_dead(call, session))
             found = VISIT_NONE;
@@ -453,14 +456,14 @@ static bool end_and_log(struct call *call, const struct session *session, struct
 bool visit_end_all(struct call *call, struct error *err)
 {
     struct keyring *keyring = call->lane->worker->gate->keyring;
-    struct text rest = call_variable(call, GATE_COOKIE);
+    size_t place = 0;
     struct text name = session_cookie_name(call);
     struct text_list ids;
     struct text value;
 
     if (!name.s || !begin_ids(call, &ids, err))
         return error_set(err, ERR_OUT_OF_MEMORY);
-    while ((value = cookie_next(&rest, name)).s) {
+    while ((value = cookie_next(&call->cookies, &place, name)).s) {
         struct session session;
         enum visit_found found = VISIT_NONE;
 

@@ -16,7 +16,7 @@ enum visit_found {
 };
 
 /* Finds the session among the cookies: sealed for this place, not ended, with the application of
- * the module, and one that lasts.  To be called after call_look_up(). */
+ * the module, and one that lasts.  To be called after stored_look_up(). */
 MUST_CHECK enum visit_found visit_find(struct call *call, struct session *session,
                                        struct error *err);
 

@@ -9,6 +9,7 @@
 #include "confined/confined.h"
 #include "gate/check.h"
 #include "gate/login.h"
+#include "gate/stored.h"
 #include "serve/serve.h"
 
 /* Requests at once.  Most lanes may wait for slow providers (waiting.c); a check needs one for a
@@ -44,7 +45,7 @@ static void answer_call(struct call *call)
 {
     bool is_own = call->voice == CALL_BROWSER;
 
-    if (!call_look_up(call))
+    if (!stored_look_up(call))
         return;
     if (is_own && text_eq(call->path, text_of(GATE_CALLBACK)))
         login_finish(call);

@@ -36,10 +36,11 @@ struct login {
     struct text fingerprint;
     struct text type;
     struct text key;
+    struct log_source source; /* of its lines in the log */
 };
 
 static void log_login(const struct gateway *gateway, enum log_level level, const char *event,
-                      const struct login *login, const struct log_source *source, const char *cause)
+                      const struct login *login, const char *cause)
 {
     char fingerprint[PUBLIC_KEY_FINGERPRINT_SIZE + 16], user[64];
     const struct log_pair pairs[] = {
@@ -48,7 +49,7 @@ static void log_login(const struct gateway *gateway, enum log_level level, const
     snprintf(fingerprint, sizeof fingerprint, "%.*s", (int)login->fingerprint.len,
              login->fingerprint.s);
     snprintf(user, sizeof user, "%.*s", (int)login->user.len, login->user.s);
-    log_often(&gateway->conf.log, level, event, source, pairs);
+    log_often(&gateway->conf.log, level, event, &login->source, pairs);
 }
 
 /* Nothing tells who offers a key that means nothing, but which user of which sshd it is for. */
@@ -190,21 +191,11 @@ static bool register_session(struct gateway *gateway, struct session *session,
     return false;
 }
 
-static void refuse(struct gateway *gateway, const struct login *login,
-                   const struct log_source *source, struct buf *answer, const char *word,
-                   const char *why)
+static void refuse(struct gateway *gateway, const struct login *login, struct buf *answer,
+                   const char *word, const char *why)
 {
-    log_login(gateway, LOG_LEVEL_ERROR, "a login was refused", login, source, why);
+    log_login(gateway, LOG_LEVEL_ERROR, "a login was refused", login, why);
     reply(answer, word, why);
-}
-
-/* Refuses one of which nothing was looked up. */
-static void refuse_early(struct gateway *gateway, const struct login *login, struct buf *answer,
-                         const char *word, const char *why)
-{
-    const struct log_source source = source_of_stranger(login);
-
-    refuse(gateway, login, &source, answer, word, why);
 }
 
 static enum textfile_look_up look_up_of(enum judge_verdict verdict, bool is_granted, bool is_crowd)
@@ -229,7 +220,7 @@ static enum textfile_look_up look_up_of(enum judge_verdict verdict, bool is_gran
 
 /* The last key that was looked up for a monitor counts: sshd looks a key up once more when it
  * checks the signature. */
-static void grant_key(struct gateway *gateway, const struct login *login, struct session *session,
+static void grant_key(struct gateway *gateway, struct login *login, struct session *session,
                       int64_t asked_us, struct buf *answer)
 {
     struct arena arena = {0};
@@ -238,9 +229,9 @@ static void grant_key(struct gateway *gateway, const struct login *login, struct
     const char *crowd = NULL;
     enum judge_verdict verdict =
         judge_key(gateway, &arena, login->account_id, login->fingerprint, &grant, &why);
-    const struct log_source source = source_of_login(login, verdict, &grant);
     bool is_granted = verdict == JUDGE_PERMITTED;
 
+    login->source = source_of_login(login, verdict, &grant);
     /* sshd's second look-up of a login writes no file: its answer is that of the first. */
     if (is_granted && !is_registered(session, login, &grant)) {
         name_session(session, login, &grant);
@@ -250,13 +241,13 @@ static void grant_key(struct gateway *gateway, const struct login *login, struct
         is_granted = !crowd && register_session(gateway, session, &grant, &why);
     }
     if (is_granted) {
-        log_login(gateway, LOG_LEVEL_DEBUG, "key granted", login, &source, NULL);
+        log_login(gateway, LOG_LEVEL_DEBUG, "key granted", login, NULL);
         reply(answer, ASK_OK, grant.options.s);
     } else if (verdict == JUDGE_NONE) {
-        log_login(gateway, LOG_LEVEL_INFO, "unknown key", login, &source, NULL);
+        log_login(gateway, LOG_LEVEL_INFO, "unknown key", login, NULL);
         reply(answer, ASK_NONE, NULL);
     } else {
-        refuse(gateway, login, &source, answer, ASK_AWAY, crowd ? crowd : why);
+        refuse(gateway, login, answer, ASK_AWAY, crowd ? crowd : why);
     }
     if (!is_granted)
         forget(gateway, session);
@@ -274,6 +265,7 @@ static struct login read_login(struct text rest)
     login.fingerprint = ask_next_line(&rest);
     login.type = ask_next_line(&rest);
     login.key = ask_next_line(&rest);
+    login.source = source_of_stranger(&login);
     return login;
 }
 
@@ -303,7 +295,7 @@ bool answer_names_key(struct gateway *gateway, const struct asker *asker, struct
 static void tell_key(struct gateway *gateway, const struct asker *asker, struct text rest,
                      struct buf *answer)
 {
-    const struct login login = read_login(rest);
+    struct login login = read_login(rest);
     struct session *session;
     struct proc monitor;
     int fd;
@@ -315,16 +307,15 @@ static void tell_key(struct gateway *gateway, const struct asker *asker, struct 
     if (!login.key.s)
         reply(answer, ASK_MISUSE, "expected five lines after 'keys'");
     else if (!is_account(&login))
-        refuse_early(gateway, &login, answer, ASK_MISUSE, "--account is not the id of an account");
+        refuse(gateway, &login, answer, ASK_MISUSE, "--account is not the id of an account");
     else if (!is_fingerprint_of(gateway, &login))
-        refuse_early(gateway, &login, answer, ASK_MISUSE, "FINGERPRINT is not the SHA-256 of KEY");
+        refuse(gateway, &login, answer, ASK_MISUSE, "FINGERPRINT is not the SHA-256 of KEY");
     else if (!find_monitor(asker, &monitor, &fd))
-        refuse_early(
-            gateway, &login, answer, ASK_MISUSE,
-            "only sshd may ask this: the parent of the asker is not sshd, run by root or by "
-            "this daemon's user");
+        refuse(gateway, &login, answer, ASK_MISUSE,
+               "only sshd may ask this: the parent of the asker is not sshd, run by root or by "
+               "this daemon's user");
     else if ((session = session_of(gateway, asker, &monitor, fd)) == NULL)
-        refuse_early(gateway, &login, answer, ASK_AWAY, "out of memory, or of descriptors");
+        refuse(gateway, &login, answer, ASK_AWAY, "out of memory, or of descriptors");
     else if (session->is_ending)
         reply(answer, ASK_NONE, NULL);
     else

@@ -319,29 +319,34 @@ static void find_children(struct session *session)
     }
 }
 
-static void log_named(const struct log *log, enum log_level level, const char *event,
-                      const struct session *session, bool is_login, const char *cause,
-                      const char *credentials)
+/* What is to be said of a session. */
+struct session_news {
+    enum log_level level;
+    bool is_login;
+    const char *event;
+    const char *cause;
+    const char *credentials; /* NULL: not said */
+};
+
+static void log_session(const struct log *log, const struct session *session,
+                        const struct session_news *news)
 {
     const struct log_source source =
         log_source_of(LOG_PARTY_STRANGER, text_of(session->account_id));
     char pid[16];
-    const struct log_pair pairs[] = {
-        {"pid", pid},     {"fingerprint", session->fingerprint}, {"account", session->account_id},
-        {"cause", cause}, {"credentials", credentials},          {NULL, NULL}};
+    const struct log_pair pairs[] = {{"pid", pid},
+                                     {"fingerprint", session->fingerprint},
+                                     {"account", session->account_id},
+                                     {"cause", news->cause},
+                                     {"credentials", news->credentials},
+                                     {NULL, NULL}};
 
     snprintf(pid, sizeof pid, "%d", (int)session->pid);
     /* Strangers begin as many logins as they like. */
-    if (is_login)
-        log_often(log, level, event, &source, pairs);
+    if (news->is_login)
+        log_often(log, news->level, news->event, &source, pairs);
     else
-        log_event(log, level, event, pairs);
-}
-
-static void log_session(const struct log *log, enum log_level level, const char *event,
-                        const struct session *session, bool is_login, const char *cause)
-{
-    log_named(log, level, event, session, is_login, cause, NULL);
+        log_event(log, news->level, news->event, pairs);
 }
 
 static bool signal_children(const struct session *session, int signal)
@@ -384,8 +389,12 @@ static void log_ended(const struct log *log, const struct session *session, bool
     for (size_t i = 0; i < session->n_named; i++)
         len += (size_t)snprintf(ids + len, sizeof ids - len, "%s%s", i > 0 ? "," : "",
                                 session->named_ids[i]);
-    log_named(log, LOG_LEVEL_INFO, "session ended", session, is_login, causes[cause].text,
-              lost_rules && len > 0 ? ids : NULL);
+    log_session(log, session,
+                &(struct session_news){.level = LOG_LEVEL_INFO,
+                                       .is_login = is_login,
+                                       .event = "session ended",
+                                       .cause = causes[cause].text,
+                                       .credentials = lost_rules && len > 0 ? ids : NULL});
 }
 
 void session_end(struct sessions *sessions, struct session *session, enum session_cause cause,
@@ -407,8 +416,11 @@ void session_end(struct sessions *sessions, struct session *session, enum sessio
     ok = signal_children(session, SIGTERM) && ok;
     log_ended(log, session, is_login, cause);
     if (!ok)
-        log_session(log, LOG_LEVEL_ERROR, "cannot end a session", session, is_login,
-                    strerror(errno));
+        log_session(log, session,
+                    &(struct session_news){.level = LOG_LEVEL_ERROR,
+                                           .is_login = is_login,
+                                           .event = "cannot end a session",
+                                           .cause = strerror(errno)});
 }
 
 bool session_has_child(const struct session *session)
@@ -448,8 +460,11 @@ static void kill_rest(struct session *session, const struct log *log, int64_t no
     session->n_kills++;
     session->kill_at_ms = now_ms + KILL_AGAIN_MS;
     if (session->n_kills == 2)
-        log_session(log, LOG_LEVEL_ERROR, "a session does not end", session, false,
-                    ok ? "its process does not exit" : strerror(errno));
+        log_session(
+            log, session,
+            &(struct session_news){.level = LOG_LEVEL_ERROR,
+                                   .event = "a session does not end",
+                                   .cause = ok ? "its process does not exit" : strerror(errno)});
 }
 
 int64_t sessions_go_on(struct sessions *sessions, const struct state *state, const struct log *log,

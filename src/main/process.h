@@ -11,7 +11,7 @@
 #include "base/must_check.h"
 #include "conf/conf.h"
 #include "serve/kept.h"
-#include "store/keyring.h"
+#include "keyring/keyring.h"
 
 struct process {
     struct conf conf;

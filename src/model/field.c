@@ -393,7 +393,7 @@ void field_answer_entry(struct buf *out, const struct field *field, struct text 
 {
     json_open(out, '{');
     json_put_member(out, "id", id);
-    uri_write_unchecked(out, base_url, field->path, id);
+    uri_write(out, base_url, field->path, id);
     json_close(out, '}');
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "json/write.h"
+#include "model/uri.h"
 
 /* ---- the rows ---- */
 
@@ -100,10 +101,10 @@ void resource_write_uri(struct buf *out, enum resource_kind kind, struct text ba
     const char *at = rows[kind].path;
     const char *open;
 
-    buf_add(out, base_url.s, base_url.len);
+    uri_add_base(out, base_url);
     for (size_t i = 0; i < 2 && (open = strchr(at, '{')) != NULL; i++) {
         buf_add(out, at, (size_t)(open - at));
-        buf_add(out, ids[i].s, ids[i].len);
+        uri_add_id(out, ids[i]);
         at = strchr(open, '}') + 1;
     }
     buf_puts(out, at);

@@ -2,35 +2,53 @@
 /* The URIs of resources in JSON. */
 #include "model/uri.h"
 
+#include "base/ascii.h"
 #include "base/percent.h"
 #include "json/write.h"
 
-void uri_write(struct buf *out, struct text base_url, const char *path, struct text id)
+static bool is_of_url(char c)
 {
-    struct text middle = text_of(path);
-    char *to;
-
-    json_put_name(out, "uri");
-    to = buf_room(out, base_url.len + middle.len + id.len + 2);
-    if (!to)
-        return;
-    *to++ = '"';
-    memcpy(to, base_url.s, base_url.len);
-    to += base_url.len;
-    memcpy(to, middle.s, middle.len);
-    to += middle.len;
-    memcpy(to, id.s, id.len);
-    to += id.len;
-    memcpy(to, "\"", 2);
-    out->len = (size_t)(to + 1 - out->data);
+    return ascii_is_visible(c) && c != '"' && c != '\\';
 }
 
-void uri_write_unchecked(struct buf *out, struct text base_url, const char *path, struct text id)
+/* Returns the first of the bytes that does not belong, or len. */
+static size_t find_foreign(struct text text, bool (*belongs)(char c))
 {
-    struct buf encoded = {0};
+    size_t at = 0;
 
-    percent_encode(&encoded, id);
-    out->failed = out->failed || encoded.failed;
-    uri_write(out, base_url, path, buf_text(&encoded));
-    buf_free(&encoded);
+    while (at < text.len && belongs(text.s[at]))
+        at++;
+    return at;
+}
+
+static void add_encoded(struct buf *out, struct text text, bool (*belongs)(char c))
+{
+    while (text.len > 0) {
+        size_t at = find_foreign(text, belongs);
+
+        buf_add(out, text.s, at);
+        if (at < text.len)
+            percent_encode(out, text_part(text, at, at + 1));
+        text = text_part(text, at < text.len ? at + 1 : at, text.len);
+    }
+}
+
+void uri_add_base(struct buf *out, struct text base_url)
+{
+    add_encoded(out, base_url, is_of_url);
+}
+
+void uri_add_id(struct buf *out, struct text id)
+{
+    add_encoded(out, id, percent_is_unreserved);
+}
+
+void uri_write(struct buf *out, struct text base_url, const char *path, struct text id)
+{
+    json_put_name(out, "uri");
+    buf_add(out, "\"", 1);
+    uri_add_base(out, base_url);
+    buf_puts(out, path);
+    uri_add_id(out, id);
+    buf_add(out, "\"", 1);
 }

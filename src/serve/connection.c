@@ -172,7 +172,7 @@ static void park(struct serve_connection *connection, uint32_t events)
 
     connection->is_watched =
         serve_watch(serve, how, connection->peer.fd, events | EPOLLONESHOT,
-                    (uint32_t)(connection - serve->connections), connection->serial);
+                    serve_mark((uint32_t)(connection - serve->connections), connection->serial));
     if (!connection->is_watched)
         drop_because(connection, "epoll_ctl failed");
 }

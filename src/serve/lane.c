@@ -85,8 +85,8 @@ static bool wait_in_lane(void *context, int fd, short events, int64_t deadline_m
     uint32_t id = SERVE_EVENT_FIRST_LANE + (uint32_t)(lane - lane->serve->lanes);
 
     lane->serial++;
-    if (fd >= 0 &&
-        !serve_watch_anew(lane->serve, fd, (uint32_t)events | EPOLLONESHOT, id, lane->serial))
+    if (fd >= 0 && !serve_watch_anew(lane->serve, fd, (uint32_t)events | EPOLLONESHOT,
+                                     serve_mark(id, lane->serial)))
         return wait_unwatched(lane, fd, events, deadline_ms);
     return pause_until(lane, deadline_ms);
 }
@@ -103,7 +103,7 @@ static bool watch_shared(void *context, int fd)
 {
     const struct serve_lane *lane = context;
 
-    return serve_watch_anew(lane->serve, fd, EPOLLIN, SERVE_EVENT_SHARED, 0);
+    return serve_watch_anew(lane->serve, fd, EPOLLIN, SERVE_EVENT_SHARED);
 }
 
 bool serve_add_lane(struct serve *serve, serve_answerer *answerer, void *context, struct wait *wait)

@@ -379,42 +379,48 @@ static bool may_give_way(struct serve_connection *connection, bool only_scans)
     return only_scans ? is_scan(connection) : serve_line_work_of(connection) != REQUEST_PROBE;
 }
 
+/* How many requests wait like one. */
+struct alike {
+    int n_of_network;
+    int n_of_key; /* of these */
+};
+
 /* Counts what waits like this one: in its network of a width, and with its key there.  Keys that
  * are not known to be good are one. */
-static void count_like(const struct serve *serve, struct serve_connection *connection,
-                       bool only_scans, size_t width, int *n_of_network, int *n_of_key)
+static struct alike count_like(const struct serve *serve, struct serve_connection *connection,
+                               bool only_scans, size_t width)
 {
     const uint32_t network = caller_of(connection).networks[width];
     const uint32_t key = connection->caller.key;
+    struct alike alike = {0};
 
-    *n_of_network = *n_of_key = 0;
     for (size_t i = 0; i < serve->n_line; i++) {
         struct serve_connection *other = serve->line[i];
 
         if (!may_give_way(other, only_scans) || caller_of(other).networks[width] != network)
             continue;
-        ++*n_of_network;
-        *n_of_key += is_of_address(other) ? is_of_address(connection) : other->caller.key == key;
+        alike.n_of_network++;
+        alike.n_of_key +=
+            is_of_address(other) ? is_of_address(connection) : other->caller.key == key;
     }
+    return alike;
 }
 
 /* The same in that of its networks that has most for its width. */
-static void count_most(const struct serve *serve, struct serve_connection *connection,
-                       bool only_scans, int *n_of_network, int *n_of_key)
+static struct alike count_most(const struct serve *serve, struct serve_connection *connection,
+                               bool only_scans)
 {
     const struct request_caller caller = caller_of(connection);
+    struct alike most = {0};
 
-    *n_of_network = *n_of_key = 0;
     for (size_t i = 0; i < ADDRESS_N_WIDTHS && (i == 0 || caller.networks[i] != 0); i++) {
-        int n, n_key;
+        struct alike alike = count_like(serve, connection, only_scans, i);
 
-        count_like(serve, connection, only_scans, i, &n, &n_key);
-        n *= ADDRESS_TIMES_MAX / address_widths[i].times;
-        if (n <= *n_of_network)
-            continue;
-        *n_of_network = n;
-        *n_of_key = n_key;
+        alike.n_of_network *= ADDRESS_TIMES_MAX / address_widths[i].times;
+        if (alike.n_of_network > most.n_of_network)
+            most = alike;
     }
+    return most;
 }
 
 /* Returns the request that gives way: the latest of those whose network, and whose key there, has
@@ -423,21 +429,20 @@ static struct serve_connection *find_surplus(const struct serve *serve, bool onl
                                              int at_least)
 {
     struct serve_connection *surplus = NULL;
-    int most_of_network = at_least * ADDRESS_TIMES_MAX, most_of_key = 0;
+    struct alike most = {.n_of_network = at_least * ADDRESS_TIMES_MAX};
 
     for (size_t i = 0; i < serve->n_line; i++) {
         struct serve_connection *connection = serve->line[i];
-        int n_of_network, n_of_key;
+        struct alike alike;
 
         if (!may_give_way(connection, only_scans))
             continue;
-        count_most(serve, connection, only_scans, &n_of_network, &n_of_key);
-        if (n_of_network < most_of_network ||
-            (n_of_network == most_of_network && n_of_key < most_of_key))
+        alike = count_most(serve, connection, only_scans);
+        if (alike.n_of_network < most.n_of_network ||
+            (alike.n_of_network == most.n_of_network && alike.n_of_key < most.n_of_key))
             continue;
         surplus = connection;
-        most_of_network = n_of_network;
-        most_of_key = n_of_key;
+        most = alike;
     }
     return surplus;
 }

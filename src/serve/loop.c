@@ -38,10 +38,9 @@
 
 #define MAX_EVENTS 16
 
-bool serve_watch(const struct serve *serve, int how, int fd, uint32_t events, uint32_t id,
-                 uint32_t serial)
+bool serve_watch(const struct serve *serve, int how, int fd, uint32_t events, uint64_t mark)
 {
-    struct epoll_event event = {.events = events, .data.u64 = (uint64_t)serial << 32 | id};
+    struct epoll_event event = {.events = events, .data.u64 = mark};
 
     return epoll_ctl(serve->epoll_fd, how, fd, &event) == 0;
 }
@@ -61,11 +60,10 @@ void serve_wrong_move(struct serve *serve, const char *what, int from, int to)
     log_event(serve->log, LOG_LEVEL_ERROR, "wrong state", pairs);
 }
 
-bool serve_watch_anew(const struct serve *serve, int fd, uint32_t events, uint32_t id,
-                      uint32_t serial)
+bool serve_watch_anew(const struct serve *serve, int fd, uint32_t events, uint64_t mark)
 {
-    return serve_watch(serve, EPOLL_CTL_MOD, fd, events, id, serial) ||
-           (errno == ENOENT && serve_watch(serve, EPOLL_CTL_ADD, fd, events, id, serial));
+    return serve_watch(serve, EPOLL_CTL_MOD, fd, events, mark) ||
+           (errno == ENOENT && serve_watch(serve, EPOLL_CTL_ADD, fd, events, mark));
 }
 
 /* ---- opening and closing ---- */
@@ -78,14 +76,14 @@ static void listen_only_if(struct serve *serve, bool wanted)
     if (!wanted)
         serve_unwatch(serve, serve->listen_fd);
     serve->is_listening = wanted && serve_watch(serve, EPOLL_CTL_ADD, serve->listen_fd,
-                                                EPOLLIN | EPOLLEXCLUSIVE, SERVE_EVENT_LISTENER, 0);
+                                                EPOLLIN | EPOLLEXCLUSIVE, SERVE_EVENT_LISTENER);
 }
 
 /* EPOLLET: epoll reports each message once, so a worker that cannot take it does not spin. */
 static bool watch_handover(const struct serve *serve)
 {
     return serve->handover[1] < 0 || serve_watch(serve, EPOLL_CTL_ADD, serve->handover[1],
-                                                 EPOLLIN | EPOLLET, SERVE_EVENT_HANDOVER, 0);
+                                                 EPOLLIN | EPOLLET, SERVE_EVENT_HANDOVER);
 }
 
 static bool open_events(struct serve *serve)
@@ -100,7 +98,7 @@ static bool open_events(struct serve *serve)
     serve->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (flags < 0 || fcntl(serve->listen_fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
         serve->epoll_fd < 0 || serve->signal_fd < 0 ||
-        !serve_watch(serve, EPOLL_CTL_ADD, serve->signal_fd, EPOLLIN, SERVE_EVENT_SIGNALS, 0) ||
+        !serve_watch(serve, EPOLL_CTL_ADD, serve->signal_fd, EPOLLIN, SERVE_EVENT_SIGNALS) ||
         !watch_handover(serve))
         return false;
     listen_only_if(serve, true);

@@ -155,14 +155,20 @@ struct serve {
 
 /* ---- loop.c ---- */
 
-/* Has epoll report these events on fd; how is EPOLL_CTL_ADD or EPOLL_CTL_MOD.  Returns false with
- * errno set. */
+/* What an event of a descriptor is for: the id of a connection, a lane or SERVE_EVENT_..., and the
+ * serial of what waits there. */
+static inline uint64_t serve_mark(uint32_t id, uint32_t serial)
+{
+    return (uint64_t)serial << 32 | id;
+}
+
+/* Has epoll report these events on fd with the mark; how is EPOLL_CTL_ADD or EPOLL_CTL_MOD. Returns
+ * false with errno set. */
 MUST_CHECK bool serve_watch(const struct serve *serve, int how, int fd, uint32_t events,
-                            uint32_t id, uint32_t serial);
+                            uint64_t mark);
 
 /* The same for a descriptor that epoll may know already. */
-MUST_CHECK bool serve_watch_anew(const struct serve *serve, int fd, uint32_t events, uint32_t id,
-                                 uint32_t serial);
+MUST_CHECK bool serve_watch_anew(const struct serve *serve, int fd, uint32_t events, uint64_t mark);
 
 /* Has epoll forget fd, which it knows. */
 void serve_unwatch(const struct serve *serve, int fd);

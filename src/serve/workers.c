@@ -44,8 +44,8 @@ struct workers {
     sigset_t signals;
 };
 
-static void log_worker(const struct workers *workers, enum log_level level, const char *event,
-                       pid_t pid, const char *how, int number)
+static void log_fault(const struct workers *workers, const char *event, pid_t pid, const char *how,
+                      int number)
 {
     char pid_text[24];
     char how_text[48];
@@ -53,7 +53,7 @@ static void log_worker(const struct workers *workers, enum log_level level, cons
 
     snprintf(pid_text, sizeof pid_text, "%ld", (long)pid);
     snprintf(how_text, sizeof how_text, "%s %d", how, number);
-    log_event(workers->plan->log, level, event, pairs);
+    log_event(workers->plan->log, LOG_LEVEL_ERROR, event, pairs);
 }
 
 /* n_missing: workers to start, with this one.  Returns false in the child, after run() has
@@ -73,7 +73,7 @@ static bool start_child(struct workers *workers, size_t which, size_t n_missing,
         return true;
     }
     if (pid < 0) {
-        log_worker(workers, LOG_LEVEL_ERROR, "cannot start a worker", 0, "errno", errno);
+        log_fault(workers, "cannot start a worker", 0, "errno", errno);
         child->pid = 0;
         return true;
     }
@@ -120,9 +120,9 @@ static void note_end(struct workers *workers, pid_t pid, int how, bool expected)
             return;
         metrics_add(&workers->plan->metrics->workers_ended, 1);
         if (WIFSIGNALED(how))
-            log_worker(workers, LOG_LEVEL_ERROR, "worker ended", pid, "signal", WTERMSIG(how));
+            log_fault(workers, "worker ended", pid, "signal", WTERMSIG(how));
         else
-            log_worker(workers, LOG_LEVEL_ERROR, "worker ended", pid, "status", WEXITSTATUS(how));
+            log_fault(workers, "worker ended", pid, "status", WEXITSTATUS(how));
         if (clock_steady_ms() - child->started_ms < SHORT_LIFE_MS)
             nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL);
     }
@@ -158,7 +158,7 @@ static void begin_to_drain(const struct workers *workers)
              (drain_ms + STOP_TIMEOUT_MS + SPARE_MS) * 1000LL);
     log_event(workers->plan->log, LOG_LEVEL_INFO, "draining", pairs);
     if (!systemd_notify(state))
-        log_worker(workers, LOG_LEVEL_ERROR, "cannot tell systemd", getpid(), "errno", errno);
+        log_fault(workers, "cannot tell systemd", getpid(), "errno", errno);
 }
 
 /* Stores what workers pass on meanwhile.  Returns -1 without a signal. */

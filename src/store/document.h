@@ -7,7 +7,7 @@
 #include "base/must_check.h"
 #include "model/document.h"
 #include "pg/pg.h"
-#include "store/keyring.h"
+#include "keyring/keyring.h"
 
 /* What a transaction sees, and does. */
 enum document_mode {

@@ -15,7 +15,7 @@
 #include "base/must_check.h"
 #include "model/oauth_module.h"
 #include "pg/pg.h"
-#include "store/keyring.h"
+#include "keyring/keyring.h"
 #include "model/resource.h"
 
 /* Sessions that a question names whose cookies nobody has opened yet. */

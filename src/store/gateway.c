@@ -95,6 +95,7 @@ static const struct pg_statement look_up_named_statement = {
             "SELECT array_agg(c.id ORDER BY pg_column_size(c.acl), c.id) AS ids"
             " FROM adit.ssh_credential AS c"
             " WHERE " OF_KEY " AND " OF_ACCOUNT
+              " AND " KEY_COUNTS(OF_KEY, OF_ACCOUNT)
               " AND c.id = ANY ($6::text[] COLLATE \"C\")"
         "), " WALK(OF_ACCOUNT)
         " SELECT 1::bigint, " LOOK_UP_COLUMNS("false")

@@ -4,7 +4,7 @@
 #define ADIT_STORE_OAUTH_SECRET_H
 
 #include "base/must_check.h"
-#include "store/keyring.h"
+#include "keyring/keyring.h"
 #include "model/module.h"
 #include "pg/pg.h"
 

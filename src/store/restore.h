@@ -8,7 +8,7 @@
 #include "base/ident.h"
 #include "base/must_check.h"
 #include "pg/pg.h"
-#include "store/keyring.h"
+#include "keyring/keyring.h"
 
 /* What to undo.  For each row, the first event that fits, and every later one. */
 struct restore_order {

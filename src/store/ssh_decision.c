@@ -20,11 +20,16 @@ enum column {
 /* clang-format off */
 
 /* $1 digest, $2 account, $3 fingerprint, $4 limit. */
+#define OF_FINGERPRINT "c.fingerprint = $3::text COLLATE \"C\""
+
+#define IN_ACCOUNT(in_account)                                                                     \
+    "c.account_id = k.account_id" KEY_SQL_AND_MAY_ASK("k") in_account
+
 #define OF_KEY(in_account)                                                                         \
     "SELECT c.id, c.owner_id, c.acl"                                                               \
     " FROM adit.ssh_credential AS c"                                                               \
-    " WHERE c.account_id = k.account_id" KEY_SQL_AND_MAY_ASK("k") in_account                       \
-      " AND c.fingerprint = $3::text COLLATE \"C\""                                                \
+    " WHERE " IN_ACCOUNT(in_account) " AND " OF_FINGERPRINT                                        \
+      " AND " KEY_COUNTS(OF_FINGERPRINT, IN_ACCOUNT(in_account))                                   \
     " ORDER BY c.id"                                                                               \
     " LIMIT $4::bigint"
 
@@ -49,9 +54,7 @@ static const struct pg_statement few_statement = {
  * the owners that are left out. */
 #define MANY(in_account)                                                                           \
     "WITH RECURSIVE "                                                                              \
-    KEY_TURNS("c.fingerprint = $3::text COLLATE \"C\"",                                            \
-              "c.account_id = k.account_id" KEY_SQL_AND_MAY_ASK("k") in_account,                   \
-              "$7::text[]", "$4::bigint") ", "                                                     \
+    KEY_TURNS(OF_FINGERPRINT, IN_ACCOUNT(in_account), "$7::text[]", "$4::bigint") ", "             \
     KEY_WALK("c.account_id = k.account_id" in_account, "$4::bigint", "$5::bigint", "$6::bigint")   \
     " SELECT w.id, w.owner_id, CASE WHEN NOT w.is_beyond THEN w.acl END AS acl, w.is_beyond,"      \
       " w.n_rules, w.n_bytes"                                                                      \

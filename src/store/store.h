@@ -11,7 +11,7 @@
 #include "base/must_check.h"
 #include "pg/pg.h"
 #include "store/key_use.h"
-#include "store/keyring.h"
+#include "keyring/keyring.h"
 #include "store/late.h"
 #include "store/page_rows.h"
 #include "store/request.h"

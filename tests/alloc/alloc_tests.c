@@ -269,8 +269,8 @@ static bool use_crypt(void)
     struct crypt_cipher *cipher = crypt_cipher_new();
     bool ok = hasher && crypt_hasher_sha256(hasher, "text", 4, sealed) &&
               crypt_sha256("text", 4, sealed) && cipher && crypt_cipher_set_key(cipher, key) &&
-              crypt_seal(cipher, "aad", 3, "text", 4, sealed) &&
-              crypt_open(cipher, "aad", 3, sealed, sizeof sealed, opened) == CRYPT_OPENED;
+              crypt_seal(cipher, text_of("aad"), text_of("text"), sealed) &&
+              crypt_open(cipher, text_of("aad"), sealed, sizeof sealed, opened) == CRYPT_OPENED;
 
     crypt_hasher_free(hasher);
     crypt_cipher_free(cipher);

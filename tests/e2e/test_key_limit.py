@@ -97,6 +97,39 @@ class Requests(LimitCase):
         for options in ways:
             self.assert_error(first.post(CREDENTIALS, samples.credential(), **options), OF_OTHERS)
 
+    def assert_granted(self, *grants):
+        """The owners of the credentials that count, and their rules."""
+        decision = self.assert_ok(self.client.post("/ssh_decisions",
+                                                   {"public_key": samples.ED25519}))
+        self.assertEqual(sorted(ref["owner_id"] for ref in decision["credentials"]),
+                         sorted(owner for owner, _ in grants))
+        self.assertEqual(sorted(decision["acl"]), sorted(rule for _, rule in grants))
+
+    def test_own_keys_that_came_first(self):
+        """Once somebody else has the key from an admin, what an own key has stored decides nothing,
+        whatever becomes of it."""
+        first, admin = self.account.person("user"), self.account.admin
+        own = self.stack.client(first.issue("--own"))
+        made = self.assert_ok(own.post(CREDENTIALS, samples.credential(acl=["bind:a"])), 201)
+        uri = "%s/%s" % (CREDENTIALS, made["id"])
+        self.assert_granted((first.id, "bind:a"))
+        self.assert_ok(self.client.post(CREDENTIALS, samples.credential(acl=["bind:b"])), 201)
+        self.assert_granted((admin.id, "bind:b"))
+        self.assert_ok(own.patch(uri, {"acl": ["bind:c"]}))
+        self.assert_granted((admin.id, "bind:b"))
+        # What comes back is as it was.
+        self.assert_ok(own.delete(uri), 204)
+        event = self.stack.psql("SELECT max(id) FROM adit.audit_event WHERE resource = '%s'"
+                                % made["id"])
+        done = self.stack.ctl_run("restore", "--event", event, "--yes")
+        self.assertEqual(done.returncode, 0, done)
+        self.assert_ok(own.get(uri))
+        self.assert_granted((admin.id, "bind:b"))
+        # An admin who wants both gives the key to both.
+        self.assert_ok(self.client.post(CREDENTIALS, samples.credential(
+            owner_id=first.id, acl=["bind:d"])), 201)
+        self.assert_granted((admin.id, "bind:b"), (first.id, "bind:d"))
+
     def test_own_keys_of_another_account(self):
         """Accounts do not know of each other's keys."""
         other = self.stack.account("apart")

@@ -133,12 +133,14 @@ SUITE(gateway_judge_volume_suite)
 SUITE(gateway_session_suite)
 SUITE(gateway_way_suite)
 
+/* keyring */
+SUITE(keyring_suite)
+
 /* store */
 SUITE(callers_suite)
 SUITE(gateway_suite)
 SUITE(key_use_suite)
 SUITE(page_rows_suite)
-SUITE(keyring_suite)
 SUITE(resources_suite)
 SUITE(schema_sql_suite)
 SUITE(statements_suite)

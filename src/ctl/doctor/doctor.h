@@ -5,7 +5,7 @@
 
 #include "ctl/doctor/findings.h"
 #include "ctl/machine.h"
-#include "store/keyring.h"
+#include "keyring/keyring.h"
 
 /* What root learns for a service before it becomes the service's user: systemd may hand the service
  * the key file, and only the web server's group may ask adit-gate. */

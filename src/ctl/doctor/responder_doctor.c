@@ -8,7 +8,7 @@
 #include "base/wait.h"
 #include "ctl/accounts.h"
 #include "ctl/doctor/doctor.h"
-#include "store/keyring.h"
+#include "keyring/keyring.h"
 #include "store/migrations.h"
 #include "store/oauth_secret.h"
 #include "store/principal.h"

@@ -55,8 +55,8 @@ static bool plan_account(struct plan_looking *looking)
         document_compare(&row.entry, &item->entry, &plan->names, &changes);
         if (changes.n > 0) {
             change = plan_new_change(plan, DOCUMENT_UPDATE, &item->entry, account->id);
-            ok = change && plan_show_values(plan, change, &changes, false) &&
-                 plan_add_change(plan, change);
+            ok =
+                change && plan_show_values(plan, change, &changes) && plan_add_change(plan, change);
         }
     } else {
         ok = plan_fail(&err);

@@ -6,7 +6,7 @@
 #include "ctl/document/document.h"
 #include "ctl/progress.h"
 #include "store/document_write.h"
-#include "store/keyring.h"
+#include "keyring/keyring.h"
 
 /* Items that one statement looks for, or writes. */
 #define PLAN_BATCH 500
@@ -17,6 +17,7 @@ struct plan_change {
     struct document_change write;
     bool loses_rules;     /* a credential whose last ACL rules go */
     bool is_given;        /* a credential that is created, or given to another owner */
+    bool sets_secret;     /* a module whose client secret is another one then, or gone */
     bool goes_with_owner; /* a credential that is deleted, as its owner is */
     struct text members;  /* of an update: the names of those that differ, with ',' between */
     struct text values;   /* of an update, for people: "name: old -> new; ..." */

@@ -87,7 +87,6 @@ static bool compare_item(const struct plan_looking *looking, struct document_ite
     struct document_entry wanted = item->entry;
     struct document_changes changes;
     struct plan_change *change;
-    bool has_secret_changed = false;
     bool ok = true;
     struct error fault;
 
@@ -104,19 +103,18 @@ static bool compare_item(const struct plan_looking *looking, struct document_ite
     change = ok ? plan_new_change(plan, DOCUMENT_UPDATE, &wanted, looking->account_id) : NULL;
     if (!change)
         return false;
-    if (document_has_provider(looking->kind) &&
-        !plan_secret(plan, item, row, &change->write, &has_secret_changed, &fault)) {
+    if (document_has_provider(looking->kind) && !plan_secret(plan, item, row, change, &fault)) {
         if (fault.code)
             plan_tell(looking, item, &fault);
         return fault.code != ERR_NONE;
     }
-    if (changes.n == 0 && !has_secret_changed)
+    if (changes.n == 0 && !change->sets_secret)
         return true;
     item->change = change;
     change->is_given =
         looking->kind == DOCUMENT_CREDENTIAL &&
         !text_eq(wanted.of.credential.input.owner_id, row->entry.of.credential.input.owner_id);
-    return plan_show_values(plan, change, &changes, has_secret_changed);
+    return plan_show_values(plan, change, &changes);
 }
 
 /* Warns, once for an item, of a credential that is like it and that it does not want. */
@@ -202,7 +200,6 @@ static bool create_item(const struct plan_looking *looking, struct document_item
 {
     struct plan *plan = looking->plan;
     struct error fault;
-    bool ignored;
 
     if (document_tell_values(plan->document, &item->entry, NULL))
         return true;
@@ -217,7 +214,7 @@ static bool create_item(const struct plan_looking *looking, struct document_item
     item->change->is_given = looking->kind == DOCUMENT_CREDENTIAL;
     if (!document_has_provider(looking->kind))
         return true;
-    if (plan_secret(plan, item, NULL, &item->change->write, &ignored, &fault))
+    if (plan_secret(plan, item, NULL, item->change, &fault))
         return plan_show_secret(plan, item->change);
     if (fault.code)
         plan_tell(looking, item, &fault);

@@ -40,15 +40,15 @@ MUST_CHECK bool plan_check_leavers(const struct plan_looking *looking);
 MUST_CHECK bool plan_check_keys(const struct plan_looking *looking);
 
 /* Settles the client secret of a module for a change.  row is the stored module, or NULL.  Seals a
- * new secret.  Sets *is_changed.  Returns false if there is no such secret, with a fault of the
- * document in *fault; or after a message, with ERR_NONE there. */
+ * new secret.  Sets change->sets_secret.  Returns false if there is no such secret, with a fault of
+ * the document in *fault; or after a message, with ERR_NONE there. */
 MUST_CHECK bool plan_secret(struct plan *plan, const struct document_item *item,
-                            const struct document_row *row, struct document_change *change,
-                            bool *is_changed, struct error *fault);
+                            const struct document_row *row, struct plan_change *change,
+                            struct error *fault);
 
 /* Keeps the values of the members that an update changes.  Returns false after a message. */
 MUST_CHECK bool plan_show_values(struct plan *plan, struct plan_change *change,
-                                 const struct document_changes *changes, bool has_secret_changed);
+                                 const struct document_changes *changes);
 
 /* Keeps where the client secret of a module that is created comes from.  Returns false after a
  * message. */

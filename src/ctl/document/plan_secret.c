@@ -84,13 +84,13 @@ static bool check_digest(struct plan *plan, const struct document_row *row, stru
 
 /* Keeps the stored secret, which has to be there and to have the digest, if one is given. */
 static bool keep_stored(struct plan *plan, const struct document_secret *secret,
-                        const struct document_row *stored, struct document_change *change,
+                        const struct document_row *stored, struct plan_change *change,
                         struct error *fault)
 {
     struct text value = {0};
     struct error err;
 
-    change->keeps_secret = true;
+    change->write.keeps_secret = true;
     if (!stored)
         return bad_secret(fault, "is %s, and none is stored. " ADVICE,
                           secret->source == DOCUMENT_SECRET_DIGEST ? "only a digest" : "missing");
@@ -120,46 +120,44 @@ static bool seal(struct plan *plan, struct document_change *change, struct text 
 
 /* Seals a value from elsewhere, unless it is what is stored. */
 static bool take_new_secret(struct plan *plan, const struct document_secret *secret,
-                            const struct document_row *stored, struct document_change *change,
-                            bool *is_changed, struct error *fault)
+                            const struct document_row *stored, struct plan_change *change,
+                            struct error *fault)
 {
     struct text value = {0};
     struct text before = {0};
     struct error ignored;
 
     if (!has_keyring(plan) || !read_new_secret(plan, secret, &value, fault) ||
-        (secret->digest.s && !check_digest(plan, &change->row, secret->digest, value, fault)))
+        (secret->digest.s && !check_digest(plan, &change->write.row, secret->digest, value, fault)))
         return false;
     /* One that cannot be opened is replaced. */
     if (stored && document_row_secret(stored, plan->keyring, &plan->arena, &before, &ignored))
-        change->keeps_secret = text_eq(before, value);
-    *is_changed = !change->keeps_secret;
-    return change->keeps_secret || seal(plan, change, value);
+        change->write.keeps_secret = text_eq(before, value);
+    change->sets_secret = !change->write.keeps_secret;
+    return !change->sets_secret || seal(plan, &change->write, value);
 }
 
 bool plan_secret(struct plan *plan, const struct document_item *item,
-                 const struct document_row *row, struct document_change *change, bool *is_changed,
-                 struct error *fault)
+                 const struct document_row *row, struct plan_change *change, struct error *fault)
 {
     const struct document_module *wanted = &item->entry.of.module;
     const struct document_row *stored = row;
 
     *fault = (struct error){.code = ERR_NONE};
-    *is_changed = false;
     /* A secret is of one provider. */
     if (row && (!has_sealed(row) || row->entry.of.module.value.oauth_module.provider !=
                                         wanted->value.oauth_module.provider))
         stored = NULL;
     switch (wanted->secret.source) {
     case DOCUMENT_SECRET_NONE:
-        *is_changed = row && has_sealed(row);
+        change->sets_secret = row && has_sealed(row);
         return true;
     case DOCUMENT_SECRET_KEPT:
     case DOCUMENT_SECRET_DIGEST:
         return keep_stored(plan, &wanted->secret, stored, change, fault);
     case DOCUMENT_SECRET_ENV:
     case DOCUMENT_SECRET_FILE:
-        return take_new_secret(plan, &wanted->secret, stored, change, is_changed, fault);
+        return take_new_secret(plan, &wanted->secret, stored, change, fault);
     }
     return true;
 }

@@ -132,7 +132,7 @@ static bool loses_rules(const struct document_member *member)
 }
 
 bool plan_show_values(struct plan *plan, struct plan_change *change,
-                      const struct document_changes *changes, bool has_secret_changed)
+                      const struct document_changes *changes)
 {
     struct writing out = {.members = {0}};
     bool ok = true;
@@ -143,7 +143,7 @@ bool plan_show_values(struct plan *plan, struct plan_change *change,
         put_member(&out, &plan->names, &changes->members[i]);
         change->loses_rules = change->loses_rules || loses_rules(&changes->members[i]);
     }
-    if (has_secret_changed)
+    if (change->sets_secret)
         put_secret_change(&out, &change->write.row.entry.of.module.secret);
     json_close(&out.before, '}');
     json_close(&out.after, '}');

@@ -32,13 +32,13 @@ static void free_cipher(void)
 }
 
 /* After a failure the output has no byte of the text. */
-static void expect_refused(const char *aad, size_t aad_len, const unsigned char *sealed, size_t len,
+static void expect_refused(struct text aad, const unsigned char *sealed, size_t len,
                            const char *what)
 {
     char text[128];
 
     memset(text, 'x', sizeof text);
-    ck_assert_msg(!crypt_open(cipher, aad, aad_len, sealed, len, text), "%s", what);
+    ck_assert_msg(!crypt_open(cipher, aad, sealed, len, text), "%s", what);
     for (size_t i = 0; i + CRYPT_SEAL_OVERHEAD < len; i++)
         ck_assert_msg(text[i] == '\0', "%s: byte %zu is left", what, i);
 }
@@ -83,8 +83,8 @@ START_TEST(sealing_and_opening)
 
         ck_assert(sealed && text && opened);
         memset(text, 's', len + 1);
-        ck_assert(crypt_seal(cipher, AAD, AAD_LEN, text, len, sealed));
-        ck_assert(crypt_open(cipher, AAD, AAD_LEN, sealed, len + CRYPT_SEAL_OVERHEAD, opened));
+        ck_assert(crypt_seal(cipher, text_of(AAD), (struct text){text, len}, sealed));
+        ck_assert(crypt_open(cipher, text_of(AAD), sealed, len + CRYPT_SEAL_OVERHEAD, opened));
         ck_assert_int_eq(memcmp(text, opened, len), 0);
         free(sealed);
         free(text);
@@ -106,7 +106,7 @@ START_TEST(known_answer)
 
     memset(text, 'x', sizeof text);
     ck_assert(crypt_cipher_set_key(cipher, zero_key));
-    ck_assert(crypt_open(cipher, "", 0, sealed, sizeof sealed, text));
+    ck_assert(crypt_open(cipher, text_of(""), sealed, sizeof sealed, text));
     ck_assert_int_eq(memcmp(text, zeros, sizeof zeros), 0);
 }
 END_TEST
@@ -116,8 +116,8 @@ START_TEST(two_seals_differ)
     unsigned char one[SEALED_LEN];
     unsigned char two[SEALED_LEN];
 
-    ck_assert(crypt_seal(cipher, AAD, AAD_LEN, TEXT, TEXT_LEN, one));
-    ck_assert(crypt_seal(cipher, AAD, AAD_LEN, TEXT, TEXT_LEN, two));
+    ck_assert(crypt_seal(cipher, text_of(AAD), text_of(TEXT), one));
+    ck_assert(crypt_seal(cipher, text_of(AAD), text_of(TEXT), two));
     ck_assert_int_ne(memcmp(one, two, CRYPT_NONCE_LEN), 0);
     ck_assert_int_ne(memcmp(one + CRYPT_NONCE_LEN, two + CRYPT_NONCE_LEN, TEXT_LEN), 0);
     ck_assert_ptr_null(memmem(one, sizeof one, TEXT, TEXT_LEN));
@@ -129,10 +129,10 @@ START_TEST(every_bit_flipped)
     unsigned char sealed[SEALED_LEN];
     int n_cases = 0;
 
-    ck_assert(crypt_seal(cipher, AAD, AAD_LEN, TEXT, TEXT_LEN, sealed));
+    ck_assert(crypt_seal(cipher, text_of(AAD), text_of(TEXT), sealed));
     for (size_t bit = 0; bit < SEALED_LEN * 8; bit++) {
         sealed[bit / 8] ^= (unsigned char)(1 << bit % 8);
-        expect_refused(AAD, AAD_LEN, sealed, sizeof sealed, "a flipped bit");
+        expect_refused(text_of(AAD), sealed, sizeof sealed, "a flipped bit");
         sealed[bit / 8] ^= (unsigned char)(1 << bit % 8);
         n_cases++;
     }
@@ -146,18 +146,18 @@ START_TEST(other_key_and_other_place)
     unsigned char sealed[SEALED_LEN];
     unsigned char other_key[CRYPT_KEY_LEN];
 
-    ck_assert(crypt_seal(cipher, AAD, AAD_LEN, TEXT, TEXT_LEN, sealed));
+    ck_assert(crypt_seal(cipher, text_of(AAD), text_of(TEXT), sealed));
     for (size_t bit = 0; bit < CRYPT_KEY_LEN * 8; bit++) {
         memcpy(other_key, key, sizeof key);
         other_key[bit / 8] ^= (unsigned char)(1 << bit % 8);
         ck_assert(crypt_cipher_set_key(cipher, other_key));
-        expect_refused(AAD, AAD_LEN, sealed, sizeof sealed, "another key");
+        expect_refused(text_of(AAD), sealed, sizeof sealed, "another key");
     }
     ck_assert(crypt_cipher_set_key(cipher, key));
-    expect_refused("row 2", AAD_LEN, sealed, sizeof sealed, "another place");
-    expect_refused(AAD, AAD_LEN - 1, sealed, sizeof sealed, "a shorter place");
-    expect_refused(AAD "\0", AAD_LEN + 1, sealed, sizeof sealed, "a longer place");
-    expect_refused("", 0, sealed, sizeof sealed, "no place");
+    expect_refused(text_of("row 2"), sealed, sizeof sealed, "another place");
+    expect_refused((struct text){AAD, AAD_LEN - 1}, sealed, sizeof sealed, "a shorter place");
+    expect_refused((struct text){AAD "\0", AAD_LEN + 1}, sealed, sizeof sealed, "a longer place");
+    expect_refused(text_of(""), sealed, sizeof sealed, "no place");
 }
 END_TEST
 
@@ -165,11 +165,11 @@ START_TEST(every_length_that_is_wrong)
 {
     unsigned char sealed[SEALED_LEN + 1];
 
-    ck_assert(crypt_seal(cipher, AAD, AAD_LEN, TEXT, TEXT_LEN, sealed));
+    ck_assert(crypt_seal(cipher, text_of(AAD), text_of(TEXT), sealed));
     sealed[SEALED_LEN] = 0;
     for (size_t len = 0; len <= SEALED_LEN + 1; len++) {
         if (len != SEALED_LEN)
-            expect_refused(AAD, AAD_LEN, sealed, len, "another length");
+            expect_refused(text_of(AAD), sealed, len, "another length");
     }
 }
 END_TEST
@@ -182,7 +182,7 @@ START_TEST(any_order)
     unsigned char altered[SEALED_LEN];
     char text[TEXT_LEN];
 
-    ck_assert(crypt_seal(cipher, AAD, AAD_LEN, TEXT, TEXT_LEN, sealed));
+    ck_assert(crypt_seal(cipher, text_of(AAD), text_of(TEXT), sealed));
     memcpy(altered, sealed, sizeof sealed);
     altered[SEALED_LEN - 1] ^= 1;
     for (int order = 0; order < 64; order++) {
@@ -190,15 +190,15 @@ START_TEST(any_order)
             int step = order >> i & 3;
 
             if (step == 0)
-                ck_assert(crypt_seal(cipher, AAD, AAD_LEN, TEXT, TEXT_LEN, again));
+                ck_assert(crypt_seal(cipher, text_of(AAD), text_of(TEXT), again));
             else if (step == 1)
-                expect_refused(AAD, AAD_LEN, altered, sizeof altered, "an altered tag");
+                expect_refused(text_of(AAD), altered, sizeof altered, "an altered tag");
             else if (step == 2)
-                expect_refused("", 0, sealed, CRYPT_SEAL_OVERHEAD - 1, "too short");
+                expect_refused(text_of(""), sealed, CRYPT_SEAL_OVERHEAD - 1, "too short");
             else
                 ck_assert(crypt_cipher_set_key(cipher, key));
         }
-        ck_assert_int_eq(crypt_open(cipher, AAD, AAD_LEN, sealed, sizeof sealed, text),
+        ck_assert_int_eq(crypt_open(cipher, text_of(AAD), sealed, sizeof sealed, text),
                          CRYPT_OPENED);
         ck_assert_mem_eq(text, TEXT, TEXT_LEN);
     }

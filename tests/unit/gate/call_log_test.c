@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of whose lines the gate's log limits apart. */
+/* Tests of whose lines the gate's log limits apart, and of the end of a call. */
 #include "gate/check.h"
 
 #include <check.h>
@@ -114,6 +114,21 @@ START_TEST(each_route_without_a_module_is_told)
 }
 END_TEST
 
+/* A room that forgets to answer must not leave what the lane answered before. */
+START_TEST(a_call_without_an_answer_is_refused)
+{
+    lane.response.status = 200;
+    call.phase = CALL_LOOKED_UP;
+    call_end(&call);
+    ck_assert_int_eq(lane.response.status, 503);
+    ck_assert_int_eq(call.phase, CALL_ANSWERED);
+    call_end(&call);
+    ck_assert_int_eq(lane.response.status, 503);
+    buf_free(&lane.response.headers);
+    buf_free(&lane.response.body);
+}
+END_TEST
+
 Suite *gate_call_log_suite(void)
 {
     Suite *suite = suite_create("gate/call_log");
@@ -123,6 +138,7 @@ Suite *gate_call_log_suite(void)
     tcase_add_test(tcase, strangers_hide_no_visitor);
     tcase_add_test(tcase, faults_hide_none_of_another_route);
     tcase_add_test(tcase, each_route_without_a_module_is_told);
+    tcase_add_test(tcase, a_call_without_an_answer_is_refused);
     suite_add_tcase(suite, tcase);
     return suite;
 }

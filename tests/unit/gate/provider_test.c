@@ -127,13 +127,39 @@ static struct text authorize(const char *user)
     return value;
 }
 
+static struct provider_asking asking_now(void)
+{
+    return (struct provider_asking){.fetcher = fetcher, .client = &client, .arena = &arena};
+}
+
+static enum provider_outcome ask_identity(struct text token, struct identity *identity,
+                                          const char **why)
+{
+    struct provider_asking asking = asking_now();
+    enum provider_outcome outcome = provider_identify(&asking, token, identity);
+
+    *why = asking.why;
+    return outcome;
+}
+
+static enum provider_outcome ask_tokens_anew(struct text refresh, struct provider_tokens *tokens,
+                                             const char **why)
+{
+    struct provider_asking asking = asking_now();
+    enum provider_outcome outcome = provider_refresh(&asking, refresh, tokens);
+
+    *why = asking.why;
+    return outcome;
+}
+
 static enum provider_outcome exchange(struct text code, struct text *token, const char **why)
 {
     struct provider_tokens tokens = {.access = *token};
-    enum provider_outcome outcome =
-        provider_exchange(fetcher, &client, code, text_of(VERIFIER), &arena, &tokens, why);
+    struct provider_asking asking = asking_now();
+    enum provider_outcome outcome = provider_exchange(&asking, code, text_of(VERIFIER), &tokens);
 
     *token = tokens.access;
+    *why = asking.why;
     return outcome;
 }
 
@@ -153,9 +179,8 @@ static struct identity identify(struct text token)
     struct identity identity = {0};
     const char *why = "";
 
-    ck_assert_msg(provider_identify(fetcher, &client, token, &arena, &identity, &why) ==
-                      PROVIDER_ANSWERED,
-                  "%s: %s", mock_name, why);
+    ck_assert_msg(ask_identity(token, &identity, &why) == PROVIDER_ANSWERED, "%s: %s", mock_name,
+                  why);
     return identity;
 }
 
@@ -220,8 +245,7 @@ START_TEST(every_refusal)
     is_discreet(why, code);
     (void)identify(token);
     mock_revoke(mock_name, "alice");
-    ck_assert_int_eq(provider_identify(fetcher, &client, token, &arena, &identity, &why),
-                     PROVIDER_REFUSED);
+    ck_assert_int_eq(ask_identity(token, &identity, &why), PROVIDER_REFUSED);
     is_discreet(why, token);
 }
 END_TEST
@@ -232,25 +256,22 @@ START_TEST(refresh_tokens)
     bool has_some;
     struct provider_tokens tokens = {.access = {.s = NULL}};
     struct provider_tokens more;
+    struct provider_asking asking = asking_now();
     const char *why = "";
 
     choose(_i + 1, "");
     has_some = strcmp(found("refresh"), "-") != 0;
     client.keeps_token = true;
-    ck_assert_int_eq(provider_exchange(fetcher, &client, authorize("alice"), text_of(VERIFIER),
-                                       &arena, &tokens, &why),
+    ck_assert_int_eq(provider_exchange(&asking, authorize("alice"), text_of(VERIFIER), &tokens),
                      PROVIDER_ANSWERED);
     ck_assert_int_eq(tokens.refresh.s != NULL, has_some);
     if (!has_some)
         return;
-    ck_assert_msg(provider_refresh(fetcher, &client, tokens.refresh, &arena, &more, &why) ==
-                      PROVIDER_ANSWERED,
-                  "%s", why);
+    ck_assert_msg(ask_tokens_anew(tokens.refresh, &more, &why) == PROVIDER_ANSWERED, "%s", why);
     ck_assert(!text_eq(more.access, tokens.access) && more.refresh.s);
     ck_assert(text_eq(identify(more.access).subject, text_of(found("subject"))));
     mock_revoke(mock_name, "alice");
-    ck_assert_int_eq(provider_refresh(fetcher, &client, more.refresh, &arena, &more, &why),
-                     PROVIDER_REFUSED);
+    ck_assert_int_eq(ask_tokens_anew(more.refresh, &more, &why), PROVIDER_REFUSED);
     is_discreet(why, tokens.refresh);
 }
 END_TEST
@@ -278,8 +299,7 @@ START_TEST(lists_not_given)
     choose(PROVIDER_GITHUB, cases[_i].fault);
     client.wants = cases[_i].wants;
     token = sign_in("alice");
-    ck_assert_int_eq(provider_identify(fetcher, &client, token, &arena, &identity, &why),
-                     PROVIDER_ANSWERED);
+    ck_assert_int_eq(ask_identity(token, &identity, &why), PROVIDER_ANSWERED);
     ck_assert_uint_eq(identity.known, cases[_i].known | IDENTITY_DOMAINS);
     if (cases[_i].words)
         ck_assert_str_eq(why, cases[_i].words);
@@ -300,8 +320,7 @@ START_TEST(scopes_not_given)
     client.scopes =
         (struct text_list){.items = (struct text[]){text_of("user:email")}, .n = 1, .given = true};
     token = sign_in("alice");
-    ck_assert_int_eq(provider_identify(fetcher, &client, token, &arena, &identity, &why),
-                     PROVIDER_ANSWERED);
+    ck_assert_int_eq(ask_identity(token, &identity, &why), PROVIDER_ANSWERED);
     ck_assert_uint_eq(identity.known, IDENTITY_EMAILS | IDENTITY_DOMAINS);
     ck_assert_msg(strstr(why, "wants one of: read:org, user, repo; the token has: user:email"),
                   "%s", why);
@@ -345,8 +364,7 @@ START_TEST(one_deadline)
     client.wants = IDENTITY_TEAMS;
     token = sign_in("alice");
     client.deadline_ms = clock_steady_ms();
-    ck_assert_int_eq(provider_identify(fetcher, &client, token, &arena, &identity, &why),
-                     PROVIDER_AWAY);
+    ck_assert_int_eq(ask_identity(token, &identity, &why), PROVIDER_AWAY);
     ck_assert_msg(strstr(why, "in time"), "%s", why);
 }
 END_TEST
@@ -355,16 +373,15 @@ END_TEST
 START_TEST(a_wrong_verifier)
 {
     struct provider_tokens tokens;
+    struct provider_asking asking = asking_now();
     struct text code;
-    const char *why = "";
 
     choose(_i + 1, "");
     if (!identity_provider_at(_i + 1)->takes_pkce)
         return;
     code = authorize("alice");
-    ck_assert_int_eq(
-        provider_exchange(fetcher, &client, code, text_of("another"), &arena, &tokens, &why),
-        PROVIDER_REFUSED);
+    ck_assert_int_eq(provider_exchange(&asking, code, text_of("another"), &tokens),
+                     PROVIDER_REFUSED);
 }
 END_TEST
 
@@ -409,8 +426,7 @@ START_TEST(faults)
     } else {
         ck_assert_int_eq(exchange(code, &token, &why), PROVIDER_ANSWERED);
         n_fetched = 0;
-        ck_assert_int_eq(provider_identify(fetcher, &client, token, &arena, &identity, &why),
-                         PROVIDER_AWAY);
+        ck_assert_int_eq(ask_identity(token, &identity, &why), PROVIDER_AWAY);
         is_discreet(why, token);
         ck_assert_int_le(n_fetched, 3 + 50);
     }

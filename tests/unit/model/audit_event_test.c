@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json/check.h"
 #include "providers.h"
 #include "suites.h"
 
@@ -148,6 +149,51 @@ START_TEST(rows_that_are_damaged)
 }
 END_TEST
 
+/* A role that may write events chooses what the caller is called, and what has changed.  It adds no
+ * member to an event, and no event to a page. */
+START_TEST(texts_that_would_forge)
+{
+    static const char forged[] = "x\",\"id\":null},\"operator\":\"alice\",\"database_user\":"
+                                 "\"postgres\",\"y\":{\"z\":\"\n\\";
+    static const char *const events[] = {"ssh_credential_updated", "user_updated",
+                                         "oauth_module_updated", "mutual_tls_module_updated",
+                                         "account_updated"};
+
+    for (size_t i = 0; i < sizeof events / sizeof events[0]; i++) {
+        struct text changed = text_of(forged);
+        const struct audit_event event = {
+            .event = text_of(events[i]),
+            .resource = text_of(forged),
+            .principal_id = text_of(forged),
+            .api_key_id = text_of(forged),
+            .operation_id = text_of(forged),
+            .client_address = text_of(forged),
+            .database_user = text_of("r_resp"),
+            .changed = {.items = &changed, .n = 1, .given = true},
+        };
+        struct error err = {.code = ERR_NONE};
+        const char *json = written(&event);
+
+        ck_assert_msg(json_check(json, strlen(json), &err), "%s", json);
+        ck_assert_ptr_nonnull(strstr(json, "\"operator\":null,\"database_user\":\"r_resp\""));
+        ck_assert_ptr_null(strstr(json, "\"operator\":\"alice\""));
+    }
+}
+END_TEST
+
+/* The base URL of an answer that is given again comes from a row. */
+START_TEST(a_base_url_that_would_forge)
+{
+    const struct audit_event event = {.event = text_of("account_updated"),
+                                      .resource = text_of("ac_1")};
+
+    audit_event_write(&out, &event, &default_names, text_of("http://h:80/a?b=%20~\"\\\n"));
+    ck_assert(!out.failed);
+    ck_assert_ptr_nonnull(
+        strstr(out.data, "\"uri\":\"http://h:80/a?b=%20~%22%5C%0A/audit_events/ae_0"));
+}
+END_TEST
+
 Suite *audit_event_suite(void)
 {
     Suite *suite = suite_create("model/audit_event");
@@ -159,6 +205,8 @@ Suite *audit_event_suite(void)
     tcase_add_test(tcase, events_of_other_versions);
     tcase_add_test(tcase, secrets_stay_in);
     tcase_add_test(tcase, rows_that_are_damaged);
+    tcase_add_test(tcase, texts_that_would_forge);
+    tcase_add_test(tcase, a_base_url_that_would_forge);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -240,6 +240,53 @@ static void add_youngest(const char *rule)
     database_run(tried.owner, sql);
 }
 
+static void set_from_own_key(const char *id, bool is)
+{
+    char sql[256];
+
+    snprintf(sql, sizeof sql, "UPDATE adit.ssh_credential SET from_own_key = %s WHERE id = '%s'",
+             is ? "true" : "false", id);
+    database_run(tried.owner, sql);
+}
+
+static void expect_owners(const struct gateway_key *key, const char *first, const char *second)
+{
+    struct gateway_credentials found;
+
+    ck_assert_msg(look_up(key, &found), "%s", tried.err.cause);
+    ck_assert_uint_eq(found.n, second ? 2 : 1);
+    tried_expect_text(found.items[0].owner_id, first);
+    if (second)
+        tried_expect_text(found.items[1].owner_id, second);
+}
+
+/* What an API key for own credentials has stored counts for the owner who came first, and those are
+ * first who have the key from somebody who may change everything. */
+START_TEST(credentials_from_own_keys)
+{
+    static const char youngest[] = "sshcr_zzzzzzzzzzzzzzzzzzzzzzzzzzz";
+    struct gateway_key key = key_of(tried.who.account[0], FINGERPRINT_0);
+    struct gateway_credentials found;
+
+    have(&tried.admin, TRIED_ID("z"), FINGERPRINT_0, "bind:a:1");
+    set_from_own_key(TRIED_ID("z"), true);
+    expect_owners(&key, tried.who.admin, NULL);
+    add_youngest("bind:b:1");
+    expect_owners(&key, tried.who.member, NULL);
+    set_from_own_key(youngest, true);
+    expect_owners(&key, tried.who.admin, NULL);
+    set_from_own_key(TRIED_ID("z"), false);
+    expect_owners(&key, tried.who.admin, NULL);
+    /* Nor does it come back once the others do not fit. */
+    key.left_out = (struct ssh_left_out){.owner_ids = {text_of(tried.who.admin)}, .n = 1};
+    ck_assert_msg(look_up(&key, &found), "%s", tried.err.cause);
+    ck_assert_uint_eq(found.n, 0);
+    key.left_out.n = 0;
+    set_from_own_key(youngest, false);
+    expect_owners(&key, tried.who.admin, tried.who.member);
+}
+END_TEST
+
 /* What an owner has hides nothing of others once the owner is left out: not by its rules, and not
  * by its number, even if a glance does not see the others. */
 START_TEST(owners_are_left_out)
@@ -500,6 +547,7 @@ Suite *gateway_suite(void)
     tcase_add_test(tcase, digests);
     tcase_add_loop_test(tcase, limits, 0, 2);
     tcase_add_test(tcase, named_credentials);
+    tcase_add_test(tcase, credentials_from_own_keys);
     tcase_add_loop_test(tcase, owners_are_left_out, 0, 2);
     tcase_add_test(tcase, modules_of_edges);
     tcase_add_test(tcase, account_that_is_not_named);

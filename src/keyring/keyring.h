@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The keys that seal secrets, and sealing a secret for one place. */
-#ifndef ADIT_STORE_KEYRING_H
-#define ADIT_STORE_KEYRING_H
+#ifndef ADIT_KEYRING_KEYRING_H
+#define ADIT_KEYRING_KEYRING_H
 
 #include <stdbool.h>
 #include <stddef.h>

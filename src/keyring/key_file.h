@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writing the key file, for keyring.c. */
-#ifndef ADIT_STORE_KEY_FILE_H
-#define ADIT_STORE_KEY_FILE_H
+#ifndef ADIT_KEYRING_KEY_FILE_H
+#define ADIT_KEYRING_KEY_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

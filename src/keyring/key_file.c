@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writing the key file. */
-#include "store/key_file.h"
+#include "keyring/key_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "store/keyring.h"
+#include "keyring/keyring.h"
 
 bool key_file_make_line(char line[KEY_LINE_SIZE + 1], char *reason, size_t size)
 {

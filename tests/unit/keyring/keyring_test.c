@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of key files, and of secrets that open only in their own place. */
-#include "store/keyring.h"
+#include "keyring/keyring.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -575,7 +575,7 @@ END_TEST
 
 Suite *keyring_suite(void)
 {
-    Suite *suite = suite_create("store/keyring");
+    Suite *suite = suite_create("keyring/keyring");
     TCase *tcase = tcase_create("keyring");
 
     tcase_add_checked_fixture(tcase, set_up, tear_down);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Key files, and secrets sealed for their place. */
-#include "store/keyring.h"
+#include "keyring/keyring.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "base/invisible.h"
 #include "base/number.h"
 #include "crypt/crypt.h"
-#include "store/key_file.h"
+#include "keyring/key_file.h"
 
 #define MAX_KEYS 16
 #define REASON_SIZE 256
@@ -395,8 +395,7 @@ bool keyring_seal(struct keyring *keyring, const struct keyring_place *place, st
     id = arena_copy(arena, key->id, strlen(key->id));
     write_place(&aad, place, key->id);
     cipher = cipher_of(keyring, key, place);
-    ok = out && id && !aad.failed && cipher &&
-         crypt_seal(cipher, aad.data, aad.len, secret.s, secret.len, out);
+    ok = out && id && !aad.failed && cipher && crypt_seal(cipher, buf_text(&aad), secret, out);
     buf_free(&aad);
     if (!ok)
         return error_set(err, ERR_OUT_OF_MEMORY);
@@ -465,7 +464,7 @@ bool keyring_open(struct keyring *keyring, const struct keyring_place *place, st
     write_place(&aad, place, key->id);
     cipher = cipher_of(keyring, key, place);
     if (out && !aad.failed && cipher)
-        opened = crypt_open(cipher, aad.data, aad.len, sealed, len, out);
+        opened = crypt_open(cipher, buf_text(&aad), sealed, len, out);
     buf_free(&aad);
     if (opened == CRYPT_NO_MEMORY)
         return error_set(err, ERR_OUT_OF_MEMORY);
