@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes console/src/api/types.ts, what the interface answers and its limits, from doc/openapi.yaml.
+"""Writes console/src/api/types.ts, what the interface answers, its limits and what filters may name, from
+doc/openapi.yaml and the tables that doc/openapi.py reads.
 
 usage: doc/console_types.py
 """
@@ -99,10 +100,16 @@ def max_bytes(names):
     return "// Of each member, or of each of its entries.\nexport const MAX_BYTES = {\n%s};\n" % "".join(lines)
 
 
+def filtered():
+    lines = ["    %s: %s,\n" % (resource, json.dumps(list(openapi.filtered(resource))))
+             for resource in openapi.FILTER_TABLES]
+    return "// What a filter of the resource's list may name.\nexport const FILTERED = {\n%s};\n" % "".join(lines)
+
+
 def main():
     names = [name for name, schema in SCHEMAS.items() if is_answer(schema)]
     with open(FILE, "w", encoding="utf-8") as file:
-        file.write("\n".join([HEAD, *map(declaration, names), max_bytes(names)]))
+        file.write("\n".join([HEAD, *map(declaration, names), max_bytes(names), filtered()]))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,9 @@
 """Makes the OpenAPI document from doc/openapi.yaml and src/base/error_table.h, and prints it as
 JSON.
 
+In doc/openapi.yaml, PAGE_ITEMS_MAX is a page's size (src/api/page.h), and FILTERED(oauth_module) what
+filters of that resource's list may name (src/model/member_table.h, and more in src/store).
+
 usage: doc/openapi.py [--service NAME] [--providers "NAME..."]
 
 The options replace the default names with those of a deployment.
@@ -24,6 +27,24 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 SOURCE = os.path.join(HERE, "openapi.yaml")
 TABLE = os.path.join(HERE, "..", "src", "base", "error_table.h")
 PROVIDER_TABLE = os.path.join(HERE, "..", "src", "model", "provider_table.h")
+MEMBER_TABLE = os.path.join(HERE, "..", "src", "model", "member_table.h")
+# The columns of events that are texts.
+EVENT_TABLE = os.path.join(HERE, "..", "src", "model", "audit_event.h")
+PAGE = os.path.join(HERE, "..", "src", "api", "page.h")
+RESOURCE_TABLE = os.path.join(HERE, "..", "src", "model", "resource_table.h")
+
+
+def read_filter_tables():
+    """Returns the files of src/store that have a list's table of what filters may name; None: a plain module,
+    of which they also name the id."""
+    with open(RESOURCE_TABLE, encoding="utf-8") as file:
+        modules = re.findall(r"^    MODULE\(with, \w+, (\w+), \w+, (\w+),", file.read(), re.M)
+    return {"ssh_credential": "ssh_credential_filter.c",
+            **{name: None if form == "PLAIN" else name + ".c" for name, form in modules},
+            "audit_event": "audit_event.c"}
+
+
+FILTER_TABLES = read_filter_tables()
 
 METHODS = ("post", "get", "put", "patch", "delete")
 SERVICE = "service"
@@ -75,6 +96,36 @@ def read_providers():
 PROVIDER_ROWS = read_providers()
 PROVIDERS = list(PROVIDER_ROWS)
 TITLES_OF_PROVIDERS = [title for title, _ in PROVIDER_ROWS.values()]
+
+
+def filtered(resource):
+    """Returns the kinds of the members that a filter of the resource's list may name, by name."""
+    with open(MEMBER_TABLE, encoding="utf-8") as file:
+        _, _, rows = file.read().partition("#define %s_MEMBERS(" % resource.upper())
+    found = re.findall(r"MEMBER\(with, (\w+), (\w+), [^)]*? FILTERED,", rows.partition("\n\n")[0])
+    if not FILTER_TABLES[resource]:
+        return {**dict(found), "id": "STRING"}
+    with open(os.path.join(HERE, "..", "src", "store", FILTER_TABLES[resource]), encoding="utf-8") as file:
+        text = file.read()
+    with open(EVENT_TABLE, encoding="utf-8") as file:
+        texts = re.findall(r"^ {4}ROW\((\w+)\)", file.read(), re.M)
+    text = text.replace("    AUDIT_EVENT_TEXTS(TEXT_MEMBER)\n",
+                        "".join('    {"%s", FILTER_STRING\n' % name for name in texts))
+    found += re.findall(r'^ {4}\{"([a-z_.]+)", FILTER_(\w+)', text, re.M)
+    if not found:
+        sys.exit("doc/openapi.py: cannot read what filters of %s may name" % resource)
+    return dict(found)
+
+
+def page_items_max():
+    """Returns how many items a page has at most."""
+    with open(PAGE, encoding="utf-8") as file:
+        return int(re.search(r"^#define API_PAGE_ITEMS_MAX (\d+)$", file.read(), re.M).group(1))
+
+
+def listed(names):
+    names = ["`obj.%s`" % name for name in names]
+    return " and ".join([", ".join(names[:-1]), names[-1]])
 
 
 def plain(text):
@@ -314,7 +365,9 @@ def rename(text, service, providers):
 
 def read_source():
     with open(SOURCE, encoding="utf-8") as file:
-        document = yaml.load(file, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        text = file.read().replace("PAGE_ITEMS_MAX", str(page_items_max()))
+    text = re.sub(r"FILTERED\((\w+)\)", lambda found: listed(filtered(found.group(1))), text)
+    document = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     # YAML anchors share one object.  Each place needs its own copy.
     return json.loads(json.dumps(document))
 

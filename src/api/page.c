@@ -7,8 +7,6 @@
 #include "base/percent.h"
 #include "json/write.h"
 
-#define LIMIT_MAX 100
-
 /* Room for the bytes after the items of a page, without two base URLs and the filter.  A place has
  * at most two identifiers. */
 #define TAIL_MAX (512 + 2 * IDENT_MAX)
@@ -27,15 +25,16 @@ static bool read_limit(struct text value, struct api_page *page, struct error *e
         if (value.s[i] < '0' || value.s[i] > '9')
             return error_say(err, ERR_LIMIT_NOT_NUMBER,
                              "limit is '%s', which is not a whole number. Give 1 to %d.",
-                             error_quote(quote, value), LIMIT_MAX);
-        if (limit <= LIMIT_MAX)
+                             error_quote(quote, value), API_PAGE_ITEMS_MAX);
+        if (limit <= API_PAGE_ITEMS_MAX)
             limit = limit * 10 + (value.s[i] - '0');
     }
     if (value.len == 0)
-        return error_say(err, ERR_LIMIT_NOT_NUMBER, "limit is empty. Give 1 to %d.", LIMIT_MAX);
-    if (sign || limit < 1 || limit > LIMIT_MAX)
+        return error_say(err, ERR_LIMIT_NOT_NUMBER, "limit is empty. Give 1 to %d.",
+                         API_PAGE_ITEMS_MAX);
+    if (sign || limit < 1 || limit > API_PAGE_ITEMS_MAX)
         return error_say(err, ERR_LIMIT_RANGE, "limit is %s; 1 to %d are accepted.",
-                         error_quote(quote, value), LIMIT_MAX);
+                         error_quote(quote, value), API_PAGE_ITEMS_MAX);
     page->limit = limit;
     page->limit_given = true;
     return true;
@@ -46,7 +45,7 @@ bool api_page_read(const struct call *call, const struct filter_member *members,
 {
     struct text source = call->query[API_PAGE_FILTER];
 
-    *page = (struct api_page){.limit = LIMIT_MAX};
+    *page = (struct api_page){.limit = API_PAGE_ITEMS_MAX};
     if (call->query[API_PAGE_LIMIT].s && !read_limit(call->query[API_PAGE_LIMIT], page, err))
         return false;
     if (text_present(call->query[API_PAGE_PLACE]))

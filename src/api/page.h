@@ -6,7 +6,9 @@
 #include "api/call.h"
 #include "filter/filter.h"
 
-/* Most bytes in the body of a page. */
+/* A page's size: most items, which is also the default, and most bytes in its body.  The OpenAPI
+ * document, the manual and the tests take the first from here. */
+#define API_PAGE_ITEMS_MAX 100
 #define API_PAGE_MAX ((size_t)1024 * 1024)
 
 /* The query parameters of every list.  The second names the item that the page follows. */

@@ -5,8 +5,9 @@
  * unless the code that found the fault has a more exact message.  Numbers below 9000 are those of
  * the interface that this one mirrors.
  *
- * SERVER_ERROR(number, HTTP status, text): answers that the web server makes by itself, configured
- * in nginx/adit.conf.in and apache/common.conf.in.  An includer need not define this macro.
+ * SERVER_ERROR(number, HTTP status, text): answers that the web server makes by itself.
+ * nginx/adit.conf.in and apache/common.conf.in name them by number.  An includer need not define
+ * this macro.
  *
  * make regen makes doc/errors.md from this file.
  */
@@ -28,8 +29,8 @@ ERROR(VERSION_UNSUPPORTED, 217, 400, "The requested version is not supported. Se
 ERROR(VERSION_MISSING,     218, 400, "The version header is missing. Send it with the value 2.")
 ERROR(QUERY_UNKNOWN,       231, 400, "The query string has a parameter that this operation does not take. Remove it.")
 ERROR(QUERY_REPEATED,      232, 400, "A query parameter is given more than once. Give it once.")
-ERROR(LIMIT_RANGE,         233, 400, "limit is out of range. Give 1 to 100.")
-ERROR(LIMIT_NOT_NUMBER,    244, 400, "limit is not a whole number. Give 1 to 100.")
+ERROR(LIMIT_RANGE,         233, 400, "limit is out of range. The message says what is accepted.")
+ERROR(LIMIT_NOT_NUMBER,    244, 400, "limit is not a whole number. The message says what is accepted.")
 ERROR(FILTER,              250, 400, "filter is malformed. Give an expression such as obj.owner_id == \"u_123\".")
 /* Body */
 ERROR(BODY_NOT_JSON,       213, 400, "The body is not an acceptable JSON object. Send one object in UTF-8, as RFC 8259 defines it.")

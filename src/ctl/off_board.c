@@ -53,13 +53,6 @@ static int confirm_credentials(struct ctl *ctl, const struct principal *principa
 
 /* ---- disable and enable ---- */
 
-static bool end_credentials(struct ctl *ctl, const struct principal *principal,
-                            struct principal_end *end, struct error *err)
-{
-    return principal_begin(ctl->pg, err) &&
-           end_transaction(ctl, principal_end_credentials(ctl->pg, principal->id, end, err), err);
-}
-
 static void print_disabled(const struct ctl *ctl, const struct principal *principal,
                            const struct principal_end *end)
 {
@@ -106,9 +99,12 @@ static int disable(struct ctl *ctl, const char *kind, bool wanted)
         return ctl_fail_error(&err);
     if (!end.found)
         return ctl_no_principal(&principal, wanted ? "disable" : "enable");
-    /* In a second transaction, which waits for writers that came before the first ended. */
-    if (ctl->options.with_credentials && !end_credentials(ctl, &principal, &end, &err)) {
-        ctl_fail("disabled %s, but its SSH credentials %s; run this again", principal.id.s,
+    /* In other transactions, which wait for writers that came before the first ended. */
+    if (ctl->options.with_credentials &&
+        !principal_end_credentials(ctl->pg, principal.id, &end, &err)) {
+        ctl_fail("disabled %s, and deleted %lld of its SSH credentials, but others %s; run this "
+                 "again",
+                 principal.id.s, (long long)end.n_ended,
                  err.code == ERR_OUTCOME_UNKNOWN ? "may stand" : "stand");
         return ctl_fail_error(&err);
     }

@@ -18,6 +18,7 @@
  * tests/man-guard compares the rows with man/aditctl.8, tests/guards checks the letters.  A file
  * that includes this one defines the macros that it needs.
  */
+#include "ctl/front_table.h"
 #include "model/key_kind_table.h"
 
 #ifndef VERB
@@ -72,8 +73,8 @@ VERB("apply",          ctl_apply,           "aixyNlv","FILE",   OWNER,     "make
 VERB("purge",          ctl_purge,           "k",    NULL,     RESPONDER, "remove Idempotency-Keys older than a day")
 VERB("openapi",        ctl_openapi,         "",     "FILE",   OWNER,     "print the OpenAPI document FILE with the names of this deployment")
 VERB("doctor",         ctl_doctor,          "s",    NULL,     RESPONDER, "check settings, key file, database, schema, rights, clock, gateway and gate")
-VERB("web-server",     ctl_web_server,      "pDKsPL", "nginx|nginx-upstream|apache-fcgid|apache-proxy-fcgi|apache-cgid", OWNER, "print the configuration for a web server")
-VERB("gateway-config", ctl_gateway_config,  "aumCRUBs", "sshd|sshd-logins|nginx-tls|apache-tls|haproxy|nginx-oauth|nginx-sign-ins|apache-oauth", OWNER, "print the configuration for a gateway")
+VERB("web-server",     ctl_web_server,      "pDKsPL", WEB_SERVER_KINDS, OWNER, "print the configuration for a web server")
+VERB("gateway-config", ctl_gateway_config,  "aumCRUBs", GATEWAY_KINDS, OWNER, "print the configuration for a gateway")
 
 TEXT_OPTION('a', "account",     "ID",    account,     "account to look in or to keep to (default: all), or to create in (default: the only one)")
 TEXT_OPTION('o', "owner",       "ID",    owner,       "only this User or Bot and its credentials")

@@ -396,11 +396,9 @@ void audit_event_write(struct buf *out, const struct audit_event *event,
     put_resource(out, event, kind, base_url);
     put_reference(out, "principal", holder_path(event->principal_id), event->principal_id,
                   base_url);
-    json_put_member(out, "api_key_id", event->api_key_id);
-    json_put_member(out, "operation_id", event->operation_id);
-    json_put_member(out, "client_address", event->client_address);
-    json_put_member(out, "operator", event->operator_name);
-    json_put_member(out, "database_user", event->database_user);
+#define PUT_TEXT(name) json_put_member(out, #name, event->name);
+    AUDIT_EVENT_TEXTS(PUT_TEXT)
+#undef PUT_TEXT
     put_changed(out, &event->changed);
     put_audited(out, "before", event->before, kind, &context);
     put_audited(out, "after", event->after, kind, &context);

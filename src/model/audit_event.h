@@ -20,6 +20,14 @@
 /* clang-format off */
 #define AUDIT_EVENT_RENAMED(ROW) MEMBER_RENAMED(ROW)
 #define AUDIT_EVENT_LEFT_OUT(ROW) MEMBER_LEFT_OUT(ROW) ROW("digest") ROW("disabled_digest") ROW("name")
+
+/* The columns that answers, rows and filters have as they are: a text, or null. */
+#define AUDIT_EVENT_TEXTS(ROW)                                                                     \
+    ROW(api_key_id)                                                                                \
+    ROW(operation_id)                                                                              \
+    ROW(client_address)                                                                            \
+    ROW(operator)                                                                                  \
+    ROW(database_user)
 /* clang-format on */
 
 /* A change, as it was recorded.  Texts may be absent where the comment does not say otherwise. */
@@ -29,13 +37,11 @@ struct audit_event {
     struct text event;    /* "<table>_<verb>"; never absent */
     struct text resource; /* never absent */
     struct text principal_id;
-    struct text api_key_id;
-    struct text operation_id;
-    struct text client_address;
-    struct text operator_name;
-    struct text database_user; /* never absent */
-    struct text_list changed;  /* columns */
-    struct text before;        /* the row as JSON, as PostgreSQL writes jsonb */
+#define TEXT_OF_EVENT(name) struct text name;
+    AUDIT_EVENT_TEXTS(TEXT_OF_EVENT)
+#undef TEXT_OF_EVENT
+    struct text_list changed; /* columns */
+    struct text before;       /* the row as JSON, as PostgreSQL writes jsonb */
     struct text after;
 };
 

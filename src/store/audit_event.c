@@ -7,15 +7,15 @@
 #include "store/page_rows.h"
 
 /* In the order of enum column, after the caller's and whether the caller is an admin. */
-#define COLUMNS                                                                                    \
-    "e.id, e.at, e.event, e.resource, e.principal_id, e.api_key_id, e.operation_id,"               \
-    " e.client_address, e.operator, e.database_user, e.changed, e.before::text, e.after::text"
-#define JOINED_COLUMNS                                                                             \
-    "e.id, e.at, e.event, e.resource, e.principal_id, e.api_key_id, e.operation_id,"               \
-    " e.client_address, e.operator, e.database_user, e.changed, e.before, e.after"
+#define LISTED(name) " e." #name ","
+#define COLUMNS_BEFORE_CONTENT                                                                     \
+    "e.id, e.at, e.event, e.resource, e.principal_id," AUDIT_EVENT_TEXTS(LISTED) " e.changed"
+#define COLUMNS COLUMNS_BEFORE_CONTENT ", e.before::text, e.after::text"
+#define JOINED_COLUMNS COLUMNS_BEFORE_CONTENT ", e.before, e.after"
+#define TYPE_OF(name) PG_TEXT
 #define TYPES                                                                                      \
-    PG_BOOL PG_BIGINT PG_TIME PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT      \
-        PG_TEXTS PG_TEXT PG_TEXT
+    PG_BOOL PG_BIGINT PG_TIME PG_TEXT PG_TEXT PG_TEXT AUDIT_EVENT_TEXTS(TYPE_OF)                   \
+    PG_TEXTS PG_TEXT PG_TEXT
 
 enum column {
     COLUMN_IS_ADMIN = CALLER_N_COLUMNS,
@@ -24,11 +24,10 @@ enum column {
     COLUMN_EVENT,
     COLUMN_RESOURCE,
     COLUMN_PRINCIPAL_ID,
-    COLUMN_API_KEY_ID,
-    COLUMN_OPERATION_ID,
-    COLUMN_CLIENT_ADDRESS,
-    COLUMN_OPERATOR,
-    COLUMN_DATABASE_USER,
+#define PLACE_OF(name) COLUMN_##name,
+    /* clang-format off */
+    AUDIT_EVENT_TEXTS(PLACE_OF)
+    /* clang-format on */
     COLUMN_CHANGED,
     COLUMN_BEFORE,
     COLUMN_AFTER
@@ -53,11 +52,8 @@ const struct filter_member audit_event_filter_members[] = {
     {"resource.id", FILTER_STRING, "e.resource"},
     {"principal", FILTER_OBJECT, "e.principal_id"},
     {"principal.id", FILTER_STRING, "coalesce(e.principal_id, '')"},
-    {"api_key_id", FILTER_STRING, "coalesce(e.api_key_id, '')"},
-    {"operation_id", FILTER_STRING, "coalesce(e.operation_id, '')"},
-    {"client_address", FILTER_STRING, "coalesce(e.client_address, '')"},
-    {"operator", FILTER_STRING, "coalesce(e.operator, '')"},
-    {"database_user", FILTER_STRING, "e.database_user"},
+#define TEXT_MEMBER(name) {#name, FILTER_STRING, "coalesce(e." #name ", '')"},
+    AUDIT_EVENT_TEXTS(TEXT_MEMBER)
     {"changed", FILTER_STRINGS, CHANGED},
     {"before", FILTER_OBJECT, "e.before"},
     {"after", FILTER_OBJECT, "e.after"},
@@ -76,9 +72,10 @@ const struct filter_member audit_event_filter_members[] = {
       " AND p.is_admin" KEY_SQL_AND_MAY_READ("k") ")"
 
 /* In their place in the row that has only the caller's columns. */
+#define NO_TEXT(name) " NULL::text,"
 #define NO_COLUMNS                                                                                 \
-    "NULL::bigint AS event_id, NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::text," \
-    " NULL::text, NULL::text, NULL::text, NULL::text, NULL::text[], NULL::text, NULL::text"
+    "NULL::bigint AS event_id, NULL::timestamptz, NULL::text, NULL::text, NULL::text,"             \
+    AUDIT_EVENT_TEXTS(NO_TEXT) " NULL::text[], NULL::text, NULL::text"
 
 /* $1 digest, $2 account, $3 the number that events are below, $4 limit.
  * The generic plan does not know how few events an account has.  With "=", it would read the events
@@ -152,13 +149,12 @@ static bool read_event(const struct pg_result *result, int row, struct arena *ar
         .event = pg_text(result, row, COLUMN_EVENT),
         .resource = pg_text(result, row, COLUMN_RESOURCE),
         .principal_id = pg_text(result, row, COLUMN_PRINCIPAL_ID),
-        .api_key_id = pg_text(result, row, COLUMN_API_KEY_ID),
-        .operation_id = pg_text(result, row, COLUMN_OPERATION_ID),
-        .client_address = pg_text(result, row, COLUMN_CLIENT_ADDRESS),
-        .operator_name = pg_text(result, row, COLUMN_OPERATOR),
-        .database_user = pg_text(result, row, COLUMN_DATABASE_USER),
         .before = pg_text(result, row, COLUMN_BEFORE),
         .after = pg_text(result, row, COLUMN_AFTER),
+    /* clang-format off */
+#define READ_TEXT(name) .name = pg_text(result, row, COLUMN_##name),
+        AUDIT_EVENT_TEXTS(READ_TEXT)
+        /* clang-format on */
     };
     return pg_is_null(result, row, COLUMN_CHANGED) ||
            pg_texts(result, row, COLUMN_CHANGED, arena, &event->changed);

@@ -91,14 +91,18 @@ struct principal_end {
 MUST_CHECK bool principal_disable(struct pg *pg, const struct principal *principal, bool disable,
                                   struct principal_end *end, struct error *err);
 
-/* Begins a transaction for the next two, which may take minutes.  pg_commit() ends it. */
-MUST_CHECK bool principal_begin(struct pg *pg, struct error *err);
-
-/* Deletes the credentials that a User or Bot owns, and sets end->n_ended and end->n_credentials.
- * Waits up to 10 s for transactions that are writing credentials.  If the User or Bot was disabled
+/* Deletes the credentials that a User or Bot owns, some at a time, each time in a transaction of
+ * its own: adds to end->n_ended what is gone, also if it fails, and sets end->n_credentials.  Waits
+ * up to 10 s for transactions that are writing credentials.  If the User or Bot was disabled
  * before, requests of its own create no more. */
 MUST_CHECK bool principal_end_credentials(struct pg *pg, struct text id, struct principal_end *end,
                                           struct error *err);
+
+/* A step.  Steps run in transactions, where nothing is prepared: for the test of all statements. */
+extern const struct pg_statement principal_end_credentials_statement;
+
+/* Begins a transaction for principal_delete(), which may take minutes.  pg_commit() ends it. */
+MUST_CHECK bool principal_begin(struct pg *pg, struct error *err);
 
 /* Deletes one, with its API keys and its answers to Idempotency-Keys.  Its credentials go to the
  * heir, or are deleted if with_credentials is true.  Deletes nothing if there are credentials and

@@ -27,9 +27,9 @@ struct scenario {
     const char *name;
     const char *method;
     const char *path;
-    const char *query;    /* NULL: none */
-    const char *body;     /* NULL: none */
-    const char *key_file; /* makes the body {"public_key": …} of this file of tests/cases/keys */
+    const char *query; /* NULL: none */
+    const char *body;  /* NULL: none */
+    const char *key; /* makes the body {"public_key": …} of this "class/name" of tests/cases/keys */
     enum who who;
     const char *authorization; /* of WHO_NOBODY; NULL: none */
     const char *version;       /* NULL: "2" */

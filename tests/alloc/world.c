@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../unit/cases.h"
 #include "../unit/providers.h"
 #include "base/clock.h"
 #include "http/response.h"
 #include "json/write.h"
-#include "model/public_key.h"
 #include "store/account.h"
 #include "store/api_key.h"
 #include "store/principal.h"
@@ -178,12 +178,12 @@ static void make_fixtures(struct world *world)
         {.name = "fixture 1",
          .method = "POST",
          .path = "/ssh_credentials",
-         .key_file = "accepted/ed25519.line",
+         .key = "accepted/ed25519.line",
          .status = 201},
         {.name = "fixture 2",
          .method = "POST",
          .path = "/ssh_credentials",
-         .key_file = "accepted/rsa2048-least.line",
+         .key = "accepted/rsa2048-least.line",
          .status = 201},
         {.name = "fixture 3",
          .method = "PUT",
@@ -406,24 +406,33 @@ static void fill_in(struct buf *out, const char *text, const struct world *world
     }
 }
 
-static void key_body(struct buf *out, const char *name)
-{
-    static char text[PUBLIC_KEY_MAX];
-    const char *cases = getenv("CASES_DIR");
-    char path[1024];
-    FILE *file;
-    size_t len;
+static const char *wanted_key;
+static struct buf *body_of_key;
 
-    snprintf(path, sizeof path, "%s/keys/%s", cases ? cases : "tests/cases", name);
-    file = fopen(path, "re");
-    if (!file)
-        die(path, "cannot be opened; set CASES_DIR");
-    len = fread(text, 1, sizeof text, file);
-    fclose(file);
-    json_open(out, '{');
-    json_put_name(out, "public_key");
-    json_put_text(out, (struct text){.s = text, .len = len});
-    json_close(out, '}');
+static void key_body(const struct test_case *test)
+{
+    size_t len = strcspn(test->why, ":");
+
+    if (strlen(wanted_key) != len || memcmp(test->why, wanted_key, len) != 0)
+        return;
+    json_open(body_of_key, '{');
+    json_put_name(body_of_key, "public_key");
+    json_put_text(body_of_key, (struct text){.s = test->input, .len = test->input_len});
+    json_close(body_of_key, '}');
+}
+
+/* Takes "class/name". */
+static void find_key(struct buf *out, const char *key)
+{
+    const char *name = strchr(key, '/') + 1;
+    char file[64];
+
+    snprintf(file, sizeof file, "keys/%.*s.cases", (int)(name - 1 - key), key);
+    wanted_key = name;
+    body_of_key = out;
+    cases_each(file, key_body);
+    if (out->len == 0)
+        die(key, "no such key");
 }
 
 static void add_authorization(struct buf *out, const struct scenario *scenario,
@@ -443,12 +452,12 @@ static void add_authorization(struct buf *out, const struct scenario *scenario,
 
 void play_make(struct play *play, const struct scenario *scenario, const struct world *world)
 {
-    bool has_body = scenario->body || scenario->key_file;
+    bool has_body = scenario->body || scenario->key;
 
     *play = (struct play){.scenario = scenario};
     fill_in(&play->path, scenario->path, world);
-    if (scenario->key_file)
-        key_body(&play->body, scenario->key_file);
+    if (scenario->key)
+        find_key(&play->body, scenario->key);
     else
         fill_in(&play->body, has_body ? scenario->body : "", world);
     add_authorization(&play->authorization, scenario, world);

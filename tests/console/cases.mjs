@@ -36,23 +36,35 @@ function unescapeInput(text) {
     return Buffer.from(bytes, "latin1").toString("utf8");
 }
 
-// Calls check(expected, input) for each case of the file, and says which case failed.
-export function runCases(name, check) {
+// The names of the case files in a folder.
+export function namesOf(folder) {
+    return fs.readdirSync(path.join(FOLDER, folder)).sort();
+}
+
+// {expected, input, why, line} of each case of the file.
+export function readCases(name) {
     const lines = fs.readFileSync(path.join(FOLDER, name), "utf8").split("\n");
-    let n = 0;
-    for (const [at, line] of lines.entries()) {
-        if (line === "" || line.startsWith("#")) {
+    const cases = [];
+    for (const [at, text] of lines.entries()) {
+        if (text === "" || text.startsWith("#")) {
             continue;
         }
-        const [expected, input, why] = line.split("\t");
+        const [expected, input, why] = text.split("\t");
         assert.ok(why !== undefined, `${name}:${at + 1}: not three fields`);
-        n++;
+        cases.push({ expected, input: unescapeInput(input), why, line: at + 1 });
+    }
+    assert.ok(cases.length > 0, `${name} holds no case`);
+    return cases;
+}
+
+// Calls check(expected, input) for each case of the file, and says which case failed.
+export function runCases(name, check) {
+    for (const { expected, input, why, line } of readCases(name)) {
         try {
-            check(expected, unescapeInput(input));
+            check(expected, input);
         } catch (error) {
-            error.message = `${name}:${at + 1} (${why}): ${error.message}`;
+            error.message = `${name}:${line} (${why}): ${error.message}`;
             throw error;
         }
     }
-    assert.ok(n > 0, `${name} holds no case`);
 }

@@ -1,36 +1,9 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
-import fs from "node:fs";
-import path from "node:path";
 import { test } from "node:test";
-import { FOLDER, model } from "./cases.mjs";
+import { model } from "./cases.mjs";
 
 const { SEARCHABLE, isWord } = await model("search");
-
-// The service's tables of what filters may name: rows of the table of members, and more of the file.
-const TABLES = {
-    credentials: ["SSH_CREDENTIAL", "ssh_credential_filter.c"],
-    oauth: ["OAUTH_MODULE", "oauth_module.c"],
-    mutual_tls: ["MUTUAL_TLS_MODULE", "mutual_tls_module.c"],
-    history: ["", "audit_event.c"],
-};
-
-function read(name) {
-    return fs.readFileSync(path.join(FOLDER, "../../src", name), "utf8");
-}
-
-function rowsOf(table) {
-    const [, rows] = read("model/member_table.h").split(`#define ${table}_MEMBERS(`);
-    const filtered = /MEMBER\(with, ([a-z_]+), [^)]*? FILTERED,/g;
-    return [...rows.split("\n\n")[0].matchAll(filtered)].map((found) => found[1]);
-}
-
-for (const [list, [table, file]] of Object.entries(TABLES)) {
-    test(`the members of ${list} are those of ${file}`, () => {
-        const more = [...read(`store/${file}`).matchAll(/^ {4}\{"([a-z_.]+)", FILTER_/gm)].map((found) => found[1]);
-        assert.deepEqual(SEARCHABLE[list].members, [...(table ? rowsOf(table) : []), ...more]);
-    });
-}
 
 test("words are told from expressions", () => {
     for (const text of ["laptop", "ada@laptop", "build server 7", "SHA256:abc", "a.example.com", "objective", "bind:x", "*"]) {

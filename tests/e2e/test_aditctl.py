@@ -14,8 +14,14 @@ from adit.reference import openapi
 CREDENTIALS = "/ssh_credentials"
 KEY = r"adit_[0-9A-Za-z]{76}"
 with open(os.path.join(stack.ROOT, "src/ctl/verb_table.h"), encoding="utf-8") as table:
-    VERBS = re.findall(r'^VERB\("([^"]+)",\s*\w+,\s*"[\w!]*",\s*(?:NULL|"([^"]*)"),', table.read(),
+    VERBS = re.findall(r'^VERB\("([^"]+)",\s*\w+,\s*"[\w!]*",\s*(?:NULL|"([^"]*)"|\w+),', table.read(),
                        re.M)
+with open(os.path.join(stack.ROOT, "src/ctl/front_table.h"), encoding="utf-8") as table:
+    FRONTS = re.findall(r'^ +(WEB_SERVER|GATEWAY)\("([^"]+)",', table.read(), re.M)
+# The arguments that are words to choose from.
+CHOICES = {verb: [kind for of, kind in FRONTS if of == symbol]
+           for verb, symbol in (("web-server", "WEB_SERVER"), ("gateway-config", "GATEWAY"))}
+VERBS = [(words, "|".join(CHOICES.get(words, [argument]))) for words, argument in VERBS]
 COMMANDS = [words for words, _ in VERBS]
 # Arguments with a form of their own.
 RENAME = ["ak_x", "--name", "x"]
@@ -561,7 +567,7 @@ class Migrate(CtlCase):
 class WebServer(CtlCase):
     """test_fronts and test_install_web_servers try the printed configuration with the servers."""
 
-    KINDS = dict(VERBS)["web-server"].split("|")
+    KINDS = CHOICES["web-server"]
 
     def kind(self, name, *options, **more):
         return self.ctl("web-server", name, *options, **more).stdout

@@ -3,7 +3,7 @@
 import re
 
 from adit import samples, stack
-from test_aditctl import COMMANDS, VERBS, CtlCase
+from test_aditctl import CHOICES, COMMANDS, VERBS, CtlCase
 
 NOUNS = list(dict.fromkeys(words.split()[0] for words in COMMANDS))
 
@@ -119,7 +119,7 @@ class Misuse(CtlCase):
                "--name TEXT" % (noun, noun, noun.upper())) for noun in ("account", "user", "bot")),
             (["openapi"], "'openapi' needs an argument; run: aditctl openapi FILE"),
             (["web-server"], "'web-server' needs an argument; choose one of: "
-             + ", ".join(dict(VERBS)["web-server"].split("|"))),
+             + ", ".join(CHOICES["web-server"])),
             (["permits", "x"], "'permits' needs two arguments; run: aditctl permits KEY TARGET"),
             (["permits", "x", "a", "b"],
              "'permits' takes two arguments; run: aditctl permits KEY TARGET"),

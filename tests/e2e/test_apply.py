@@ -15,7 +15,7 @@ import threading
 
 import jsonschema
 
-from adit import samples, stack
+from adit import cases, samples, stack
 from adit.case import Case, until
 
 SCHEMA = os.path.join(stack.ROOT, "doc", "document.schema.json")
@@ -1258,16 +1258,15 @@ class Schema(ApplyCase):
     """The cases that a unit test has given to the reader."""
 
     def test_cases(self):
-        with open(os.path.join(stack.ROOT, "tests/cases/document.cases"), encoding="utf-8") as file:
-            lines = [line.split("\t") for line in file if line[0] not in "#\n"]
-        self.assertGreater(len(lines), 100)
-        for expected, text, why in lines:
-            with self.subTest(why.strip() + ": " + text):
-                self.check(expected.split()[0], *text.split(" ", 1))
+        rows = list(cases.read("document.cases"))
+        self.assertGreater(len(rows), 100)
+        for row in rows:
+            text = row.input.decode()
+            with self.subTest(row.why + ": " + text):
+                self.check(row.expected.split()[0], *text.split(" ", 1))
 
     def check(self, verdict, name, text):
-        text = re.sub(r"\\\{(.*?)\*(\d+)\}", lambda part: part[1] * int(part[2]), text)
-        entry = json.loads(text.replace("\\\\", "\\"))
+        entry = json.loads(text)
         if name == "accounts":
             entry = {"version": 1, "accounts": [entry]}
         elif name != "document":

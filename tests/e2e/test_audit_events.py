@@ -10,6 +10,7 @@ import urllib.parse
 
 from adit import samples
 from adit.case import Case
+from adit.large import PAGE_ITEMS_MAX
 
 EVENTS = "/audit_events"
 OAUTH = "/edges/https/e/routes/r/oauth"
@@ -207,7 +208,7 @@ class AuditEvents(Case):
         all_events = self.walk()
         idents = [event["id"] for event in all_events]
         self.assertEqual(idents, sorted(set(idents), reverse=True))
-        for limit in (1, 4, len(idents) - 1, len(idents), 100):
+        for limit in (1, 4, len(idents) - 1, len(idents), PAGE_ITEMS_MAX):
             self.assertEqual(self.walk("?limit=%d" % limit), all_events)
         self.assertEqual(self.walk("?before_id=" + idents[3]), all_events[4:])
         self.assertEqual(self.walk("?beforeId=ae_" + idents[3][3:].lstrip("0")), all_events[4:])

@@ -7,6 +7,7 @@ import re
 
 from adit import covered, npm, reference, samples, shapes
 from adit.case import Case
+from adit.large import PAGE_ITEMS_MAX
 from adit.relay import Relay
 
 CREDENTIALS = "/ssh_credentials"
@@ -193,7 +194,8 @@ class Npm(Clients):
                 ([], 0, ["limit=100", "beforeId=%s&limit=100" % made[99],
                          "beforeId=%s&limit=100" % made[199]]),
                 (["", "100"], 0, 3), ([None, "100"], 0, 3), (["", 64], 0, 5),
-                ([made[0]], 1, 3), ([made[56]], 57, 2), ([made[155], "101"], None, None),
+                ([made[0]], 1, 3), ([made[56]], 57, 2),
+                ([made[155], str(PAGE_ITEMS_MAX + 1)], None, None),
                 ([made[251], "1"], 252, 5), ([made[256]], 257, 1), (["", "7"], 0, 37)):
             with self.subTest(str(arguments)):
                 self.relay.take()

@@ -5,6 +5,7 @@ import zoneinfo
 
 from adit import samples
 from adit.console import ConsoleCase
+from adit.large import PAGE_ITEMS_MAX
 from test_console import HOSTILE
 
 MODULES = ["oauth", "oauth-nobody", "oauth-anyone", "oauth-open", "mutual-tls", "mutual-tls-nobody", "mutual-tls-open"]
@@ -78,24 +79,25 @@ class Overview(ConsoleCase):
         """What has more than one page is counted when the person asks."""
         made = self.assert_ok(self.client.post("/ssh_credentials", samples.credential()), 201)["id"]
         self.stack.psql(
-            "INSERT INTO adit.ssh_credential SELECT r.* FROM generate_series(0, 229) AS n,"
+            "INSERT INTO adit.ssh_credential SELECT r.* FROM generate_series(0, %d) AS n,"
             " adit.ssh_credential AS f, jsonb_populate_record(f, jsonb_build_object('id',"
             " left(f.id, -3) || lpad(n::text, 3, '0'))) AS r WHERE f.id = '%s' AND"
-            " left(f.id, -3) || lpad(n::text, 3, '0') <> f.id" % made)
+            " left(f.id, -3) || lpad(n::text, 3, '0') <> f.id"
+            % (2 * PAGE_ITEMS_MAX + 29, made))
         wanted = self.stack.psql("SELECT count(*) FROM adit.ssh_credential WHERE account_id = '%s'"
                                  % self.account.id)
         self.view()
-        self.number("credentials", "more than 100")
+        self.number("credentials", "more than %d" % PAGE_ITEMS_MAX)
         self.screenshot("overview-many")
         self.click(".count.credentials button")
         self.number("credentials", wanted)
-        self.number("unlimited", "more than 100")
+        self.number("unlimited", "more than %d" % PAGE_ITEMS_MAX)
         # It is still counted after a look at the list.
         self.click(".count.credentials a")
         self.see("Credentials", "h1")
         self.browser.evaluate("history.back()")
         self.number("credentials", wanted)
-        self.number("unlimited", "more than 100")
+        self.number("unlimited", "more than %d" % PAGE_ITEMS_MAX)
 
     def test_changes(self):
         """Days begin and end in the reader's zone, also where clocks change."""
@@ -135,12 +137,12 @@ class Overview(ConsoleCase):
     def test_more_changes_than_are_read(self):
         self.stack.psql("INSERT INTO adit.audit_event (event, account_id, resource, after)"
                         " SELECT 'mutual_tls_module_created', '%s', 'edge-' || n, '{\"enabled\": true}'"
-                        " FROM generate_series(1, 1200) AS n" % self.account.id)
+                        " FROM generate_series(1, %d) AS n" % (self.account.id, 12 * PAGE_ITEMS_MAX))
         self.view()
-        self.see("1,000 or more", ".changes tbody tr")
+        self.see("{:,} or more".format(10 * PAGE_ITEMS_MAX), ".changes tbody tr")
         self.see("not read", ".changes")
         self.click(".changes .read-on")
-        self.see("1,203", ".changes tbody tr")
+        self.see("{:,}".format(12 * PAGE_ITEMS_MAX + 3), ".changes tbody tr")
         self.assertNotIn("not read", self.text(".changes"))
 
     def test_keys_that_expire(self):

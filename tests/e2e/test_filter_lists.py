@@ -7,6 +7,7 @@ import urllib.parse
 
 from adit import samples
 from adit.case import Case
+from adit.large import PAGE_ITEMS_MAX
 
 CREDENTIALS = "/ssh_credentials"
 KEYS = [(text, fingerprint) for name, text, kind, fingerprint in samples.accepted_keys()
@@ -126,7 +127,7 @@ class FilterLists(Case):
         client = self.stack.client(self.stack.account().admin.key)
         made = [self.create(client, description="%d & even?" % (i % 2), metadata="/" * i)["id"]
                 for i in range(23)]
-        for limit in (1, 2, 6, 11, 12, 13, 100, None):
+        for limit in (1, 2, 6, 11, 12, 13, PAGE_ITEMS_MAX, None):
             with self.subTest(limit):
                 found = self.find('obj.description == "1 & even?"', client, limit)
                 self.assertEqual([one["id"] for one in found],

@@ -13,7 +13,6 @@ TYPES = {"html": "text/html; charset=utf-8", "css": "text/css", "json": "applica
          "js": "application/javascript; charset=utf-8", "txt": "text/plain; charset=utf-8",
          "svg": "image/svg+xml"}
 SECURITY = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
-KINDS = (("nginx",), ("apache-fcgid", "apache-proxy-fcgi", "apache-cgid"))
 
 
 class Docs(FrontCase):
@@ -38,7 +37,7 @@ class Docs(FrontCase):
                 cls.files[name] = file.read()
         cls.fronts = []
         cls.folders = []
-        for kinds in KINDS:
+        for kinds in fronts.GROUPS:
             server = fronts.KINDS[kinds[0]](cls.stack)
             cls.addClassCleanup(server.stop)
             # The plus and the dot must not act as regular expressions.

@@ -6,6 +6,7 @@ import threading
 import urllib.parse
 
 from adit.case import Case
+from adit.large import PAGE_ITEMS_MAX
 
 OAUTH = "/edges/https/%s/routes/%s/oauth"
 MUTUAL_TLS = "/edges/tls/%s/mutual_tls"
@@ -49,7 +50,7 @@ class Lists(Case):
         wanted = [(edge, route) for edge in NAMES[:3] for route in NAMES[:7]]
         for edge, route in random.sample(wanted, len(wanted)):
             self.put(OAUTH % (edge, route))
-        for limit in (1, 5, 20, 21, 100):
+        for limit in (1, 5, 20, 21, PAGE_ITEMS_MAX):
             with self.subTest(limit):
                 pages = self.walk("oauth_modules", "limit=%d" % limit)
                 self.assertEqual(self.oauth_ids(pages), wanted)
@@ -149,7 +150,7 @@ class Lists(Case):
                 with self.subTest("%s after %s" % (name, value)):
                     answer = self.client.get("/%s?after_id=%s" % (name, value.replace(" ", "%20")))
                     self.assert_error(answer, 9079)
-            for query, number in (("limit=0", 233), ("limit=101", 233), ("limit=x", 244),
+            for query, number in (("limit=0", 233), ("limit=%d" % (PAGE_ITEMS_MAX + 1), 233), ("limit=x", 244),
                                   ("before_id=a", 231), ("after_id=a&afterId=a", 232),
                                   ("filter=obj.owner_id", 250)):
                 self.assert_error(self.client.get("/%s?%s" % (name, query)), number)

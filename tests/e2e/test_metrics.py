@@ -292,14 +292,13 @@ class Access(Case):
     """Behind every shipped configuration, only the machine itself reads the metrics.  The servers
     of this test take the address of a client from a header."""
 
-    KINDS = (("nginx",), ("apache-fcgid", "apache-proxy-fcgi", "apache-cgid"))
     STRANGER = "192.0.2.7"
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         cls.fronts = []
-        for kinds in cls.KINDS:
+        for kinds in fronts.GROUPS:
             server = fronts.KINDS[kinds[0]](cls.stack)
             cls.addClassCleanup(server.stop)
             if kinds[0] == "nginx":
@@ -330,7 +329,7 @@ class Access(Case):
 
     def shares(self, front):
         """Whether the front's program is a worker of a responder."""
-        return front.kind not in ("apache-fcgid", "apache-cgid")
+        return not front.starts_program
 
     def test_the_machine_itself(self):
         def check(front):

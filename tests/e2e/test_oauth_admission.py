@@ -1,28 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Whom OAuth modules let in: POST /oauth_admissions, the lists, their filter, and the names of
 providers."""
-import os
 import urllib.parse
 
-from adit import samples
+from adit import cases, samples
 from adit.case import Case
 from adit.reference import openapi
 
-CASES = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "cases"))
 ADMISSIONS, PROVIDERS = "/oauth_admissions", "/oauth_providers"
 OAUTH = "/edges/https/e/routes/%s/oauth"
 WORDS = ("nobody", "listed", "anyone", "everybody")
 TITLES = openapi.TITLES_OF_PROVIDERS
-
-
-def cases(name):
-    """(expected, body, why) of each case whose body needs no escape."""
-    with open(os.path.join(CASES, name), encoding="utf-8") as file:
-        for line in file:
-            if line.strip() and not line.startswith("#"):
-                expected, body, why = line.rstrip("\n").split("\t")
-                if "\\x" not in body and "\\{" not in body:
-                    yield expected, body.replace("\\\\", "\\"), why
 
 
 class Admissions(Case):
@@ -46,12 +34,12 @@ class Admissions(Case):
     def test_question_list_and_filter_agree(self):
         """SQL and C say the same of each module, and the module itself has no such member."""
         wanted = {}
-        for number, (_, body, why) in enumerate(cases("oauth_admission.cases")):
+        for number, (_, body, why, _) in enumerate(cases.read("oauth_admission.cases")):
             route = "r%d" % number
             with self.subTest(why):
-                answer = self.client.call("PUT", OAUTH % route, body.encode())
+                answer = self.client.call("PUT", OAUTH % route, body)
                 self.assertNotIn("admits", self.assert_ok(answer))
-                asked = self.client.call("POST", ADMISSIONS, body.encode())
+                asked = self.client.call("POST", ADMISSIONS, body)
                 wanted[route] = self.assert_ok(asked)
         self.assertEqual(self.walk(), wanted)
         self.assertEqual({one["whom"] for one in wanted.values()}, set(WORDS))
@@ -77,13 +65,13 @@ class Admissions(Case):
     def test_faults_of_the_body(self):
         """The same as those of a PUT."""
         n = 0
-        for expected, body, why in cases("oauth_module.cases"):
+        for expected, body, why, _ in cases.read("oauth_module.cases"):
             number, _, field = expected.partition(" ")
             if not number.isdigit() or number == "9013":
                 continue
             n += 1
             with self.subTest(why):
-                self.assert_error(self.client.call("POST", ADMISSIONS, body.encode()), int(number), field)
+                self.assert_error(self.client.call("POST", ADMISSIONS, body), int(number), field)
         self.assertGreater(n, 60)
 
     def test_limits_of_the_body(self):

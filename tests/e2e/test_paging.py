@@ -7,7 +7,7 @@ import urllib.parse
 
 from adit import samples
 from adit.case import Case
-from adit.large import PAGE_MAX
+from adit.large import PAGE_ITEMS_MAX, PAGE_MAX
 
 CREDENTIALS = "/ssh_credentials"
 
@@ -48,7 +48,7 @@ class Paging(Case):
 
     def test_full_walks(self):
         client, made = self.fill(23)
-        for limit in (1, 2, 3, 7, 11, 22, 23, 24, 100):
+        for limit in (1, 2, 3, 7, 11, 22, 23, 24, PAGE_ITEMS_MAX):
             with self.subTest(limit):
                 pages = self.walk(client, "%s?limit=%d" % (CREDENTIALS, limit))
                 self.assertEqual(self.flat(pages), made)
@@ -56,12 +56,12 @@ class Paging(Case):
                                  [limit] * (len(pages) - 1))
                 self.assertEqual(len(pages), -(-23 // limit))
 
-    def test_default_limit_is_100(self):
-        client, made = self.fill(101)
-        self.assertEqual([len(page) for page in self.walk(client)], [100, 1])
+    def test_default_limit(self):
+        client, made = self.fill(PAGE_ITEMS_MAX + 1)
+        self.assertEqual([len(page) for page in self.walk(client)], [PAGE_ITEMS_MAX, 1])
         self.assertEqual(self.flat(self.walk(client)), made)
-        client.delete(CREDENTIALS + "/" + made[50])
-        self.assertEqual([len(page) for page in self.walk(client)], [100])
+        client.delete(CREDENTIALS + "/" + made[PAGE_ITEMS_MAX // 2])
+        self.assertEqual([len(page) for page in self.walk(client)], [PAGE_ITEMS_MAX])
 
     def test_rows_are_whole(self):
         client, made = self.fill(3)
@@ -79,9 +79,10 @@ class Paging(Case):
                 self.assertEqual(urllib.parse.parse_qs(urllib.parse.urlsplit(uri).query), wanted)
 
     def test_no_limit_in_the_next_page_uri_where_none_was_given(self):
-        client, made = self.fill(101)
+        client, made = self.fill(PAGE_ITEMS_MAX + 1)
         uri = client.get(CREDENTIALS).json["next_page_uri"]
-        self.assertEqual(uri, "%s%s?before_id=%s" % (self.stack.url, CREDENTIALS, made[99]))
+        self.assertEqual(uri, "%s%s?before_id=%s" % (self.stack.url, CREDENTIALS,
+                                                     made[PAGE_ITEMS_MAX - 1]))
 
     def test_before_id(self):
         client, made = self.fill(5)
@@ -120,7 +121,7 @@ class Paging(Case):
         for _ in range(100):
             client.post(CREDENTIALS, {"public_key": key, "metadata": "\x01" * 4096,
                                       "description": "ä" * 127})
-        sizes, rows, uri = [], [], CREDENTIALS + "?limit=100"
+        sizes, rows, uri = [], [], CREDENTIALS
         while uri:
             answer = client.get(uri)
             page = self.assert_ok(answer)

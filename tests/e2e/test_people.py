@@ -216,6 +216,28 @@ class Disable(PeopleCase):
             "SELECT count(*) FROM adit.audit_event WHERE event = 'ssh_credential_deleted'"
             " AND before ->> 'owner_id' = '%s'" % self.user.id), "2")
 
+    def test_many_credentials(self):
+        """They go some at a time, so that the first tunnels end at once, and what fails later takes
+        none of it back."""
+        made = self.credential_of(self.user)
+        self.stack.psql(
+            "INSERT INTO adit.ssh_credential (account_id, id, owner_id, public_key, key_type,"
+            " fingerprint) SELECT c.account_id, 'sshcr_' || left(md5(c.id || i), 27), c.owner_id,"
+            " c.public_key, c.key_type, c.fingerprint"
+            " FROM adit.ssh_credential AS c, generate_series(1, 449) AS i WHERE c.id = '%s'"
+            % made)
+        drop = "DROP FUNCTION IF EXISTS public.stand CASCADE"
+        self.addCleanup(self.stack.psql, drop)
+        self.stack.psql("CREATE FUNCTION public.stand() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+                        " IF (SELECT count(*) FROM adit.ssh_credential AS c WHERE c.owner_id ="
+                        " OLD.owner_id) <= 250 THEN RAISE EXCEPTION 'stand'; END IF; RETURN OLD;"
+                        " END $$; CREATE TRIGGER stand BEFORE DELETE ON adit.ssh_credential"
+                        " FOR EACH ROW EXECUTE FUNCTION public.stand()")
+        words = ("user", "disable", "--with-credentials", "--yes", self.user.id)
+        self.assertIn("deleted 200 of its SSH credentials, but others stand", self.ctl(*words, status=1))
+        self.stack.psql(drop)
+        self.assertIn("deleted 250 SSH credentials\n0 SSH credentials still", self.ctl(*words))
+
     def test_credentials_that_stand_at_first(self):
         """Running it again ends the credentials of somebody who is disabled already."""
         self.assert_ok(self.user.client.post(CREDENTIALS, samples.credential()), 201)
@@ -225,7 +247,8 @@ class Disable(PeopleCase):
         self.stack.psql("CREATE FUNCTION public.stand() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
                         " RAISE EXCEPTION 'stand'; END $$; CREATE TRIGGER stand BEFORE DELETE ON"
                         " adit.ssh_credential FOR EACH ROW EXECUTE FUNCTION public.stand()")
-        self.assertIn("disabled %s, but its SSH credentials stand; run this again" % self.user.id,
+        self.assertIn("disabled %s, and deleted 0 of its SSH credentials, but others stand; run this"
+                      " again" % self.user.id,
                       self.ctl(*words, status=1))
         self.assertTrue(self.json_of("user", "show", self.user.id)["disabled_at"])
         self.stack.psql(drop)

@@ -2,6 +2,7 @@
 """Query parameters (section 3)."""
 from adit import samples
 from adit.case import Case, without_operation_id
+from adit.large import PAGE_ITEMS_MAX
 
 CREDENTIALS = "/ssh_credentials"
 
@@ -27,7 +28,7 @@ class Parameters(Case):
             ("?limit=%D9%A5", 244, "\u0665"),
             ("?limit=0", 233, "0"),
             ("?limit=00", 233, "00"),
-            ("?limit=101", 233, "101"),
+            ("?limit=%d" % (PAGE_ITEMS_MAX + 1), 233, str(PAGE_ITEMS_MAX + 1)),
             ("?limit=4294967297", 233, "4294967297"),
             ("?limit=18446744073709551617", 233, "18446744073709551617"),
             ("?limit=" + "9" * 300, 233, ()),
@@ -73,7 +74,7 @@ class Parameters(Case):
 
     def test_accepted(self):
         self.each([(query, query) for query in (
-            "?", "?limit=1", "?limit=100", "?limit=001", "?%6C%69mit=%35", "?before_id=",
+            "?", "?limit=1", "?limit=%d" % PAGE_ITEMS_MAX, "?limit=001", "?%6C%69mit=%35", "?before_id=",
             "?beforeId=", "?before_id", "?before_id=x", "?beforeId=x", "?before_id=%78",
             "?before_id=x&limit=5", "?limit=5&beforeId=x", "?before_id=zzzz~", "?before_id=...",
             "?before_id=" + "i" * 255,

@@ -3,7 +3,7 @@
 import shutil
 import unittest
 
-from adit import samples
+from adit import samples, stack
 from adit.case import Case
 
 CREDENTIALS = "/ssh_credentials"
@@ -335,7 +335,7 @@ class OnePerKey(Case):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        with open(samples.KEYS + "/../../../sql/optional/unique_public_keys.sql",
+        with open(stack.ROOT + "/sql/optional/unique_public_keys.sql",
                   encoding="utf-8") as file:
             cls.stack.psql(file.read())
 

@@ -1,36 +1,22 @@
 # SPDX-License-Identifier: MIT
 """Decisions about SSH keys, and the keys of gateways that may ask for nothing else."""
-import os
-import re
 import threading
 
-from adit import covered, samples
+from adit import cases, covered, samples
 from adit.case import Case, without_operation_id
 
 CREDENTIALS = "/ssh_credentials"
 DECISIONS = "/ssh_decisions"
-CASES = os.path.join(os.path.dirname(samples.KEYS), "acl_match.cases")
 NOTHING = {"permitted": False, "credentials": [], "acl": [], "rule": None}
 STRANGE = "SHA256:" + "A" * 43
 
 
-def unescape(text):
-    """The text of a case, with \\{TEXT*N}, \\n and \\xHH resolved."""
-    text = re.sub(r"\\\{(.*?)\*(\d+)\}", lambda match: match.group(1) * int(match.group(2)), text)
-    text = re.sub(r"\\x(..)", lambda match: chr(int(match.group(1), 16)), text)
-    return text.replace(r"\n", "\n").encode("latin-1").decode("utf-8")
-
-
 def match_cases():
     """(whether it is permitted, rules, target) of each case that JSON can carry."""
-    with open(CASES, encoding="utf-8") as file:
-        for line in file:
-            if not line.startswith("#") and line.strip():
-                expected, given, _ = line.split("\t", 2)
-                given = unescape(given)
-                rules, _, target = given.partition("-> ")
-                if "\0" not in given:
-                    yield expected == "permit", rules.split(), target
+    for row in cases.read("acl_match.cases"):
+        rules, _, target = row.input.decode().partition("-> ")
+        if b"\0" not in row.input:
+            yield row.expected == "permit", rules.split(), target
 
 
 class DecisionCase(Case):

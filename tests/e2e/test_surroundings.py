@@ -9,7 +9,7 @@ import socket
 from adit import fronts, metrics, samples
 from adit.front_case import FrontCase
 
-APACHE = ("apache-proxy-fcgi", "apache-fcgid", "apache-cgid")
+APACHE = next(kinds for kinds in fronts.GROUPS if fronts.KINDS[kinds[0]] is fronts.Apache)
 CREDENTIALS = "/ssh_credentials"
 
 

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Adds members to credentials, and a fourth resource, in a copy of the tree: what HACKING lists for each.
+"""Adds members to credentials, a fourth resource and the front "apache-planted", in a copy of the tree:
+what HACKING lists for each.
 
 usage: plant.py TREE
 """
 import pathlib
 import re
+import shutil
 import sys
 
 import resource_text
 
 # File, what stands there, what follows it then, how often.  All are the neighbours of "metadata".
-# "column" is one that no code knows.
+# No code knows "unknown_column".
 MEMBER = [
     ("sql/schema.sql", "    metadata text NOT NULL DEFAULT '',\n",
      "    planted text NOT NULL DEFAULT '',\n    paused boolean NOT NULL DEFAULT false,\n"
@@ -78,6 +80,16 @@ RESOURCE = [
      '            - $ref: "#/components/schemas/PlantedModule"\n', 1),
 ]
 
+# The front is mod_proxy_fcgi once more.
+FRONT_STEPS = [
+    ("src/ctl/config/templates.am", " apache/proxy-fcgi.conf.in", " apache/planted.conf.in", 1),
+    ("src/ctl/front_table.h",
+     '    WEB_SERVER("apache-proxy-fcgi", apache_proxy_fcgi, CONNECTS)                                   \\\n',
+     '    WEB_SERVER("apache-planted",    apache_planted,    CONNECTS)                                   \\\n', 1),
+    ("man/aditctl.8", ".It Cm apache-proxy-fcgi\nFor a virtual host of Apache, whose mod_proxy_fcgi connects to the "
+     "responder's\nsocket.\n", ".It Cm apache-planted\nThe same once more.\n", 1),
+    ("tests/e2e/adit/fronts.py", '"apache-proxy-fcgi": Apache,', ' "apache-planted": Apache,', 1),
+]
 
 def edit(tree, steps):
     """Times -1: in front of the only one."""
@@ -102,9 +114,21 @@ def plant_schemas(tree):
     path.write_text(text, encoding="utf-8")
 
 
+def plant_front(tree):
+    shutil.copyfile(tree / "apache/proxy-fcgi.conf.in", tree / "apache/planted.conf.in")
+    edit(tree, FRONT_STEPS)
+    # It differs from nginx as its model does.
+    path = tree / "tests/cases/fronts.differences"
+    text = re.sub(r"^(apache-[a-z -]*)(apache-proxy-fcgi)\b", r"\1\2 apache-planted",
+                  path.read_text(encoding="utf-8"), flags=re.M)
+    text = re.sub(r"^apache-proxy-fcgi\b", "apache-proxy-fcgi apache-planted", text, flags=re.M)
+    path.write_text(text, encoding="utf-8")
+
+
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     edit(pathlib.Path(sys.argv[1]), MEMBER)
     plant_schemas(pathlib.Path(sys.argv[1]))
     edit(pathlib.Path(sys.argv[1]), RESOURCE)
+    plant_front(pathlib.Path(sys.argv[1]))

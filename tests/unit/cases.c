@@ -2,12 +2,21 @@
 /* The reader of case files. */
 #include "cases.h"
 
-#include <check.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+
+/* Without Check: programs without suites read cases, too. */
+static void must(bool holds, const char *what, const char *why)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "%s: %s\n", what, why);
+    exit(EXIT_FAILURE);
+}
 
 static const char *unescape(struct buf *out, const char *at, const char *end)
 {
@@ -29,18 +38,19 @@ static const char *unescape(struct buf *out, const char *at, const char *end)
         buf_add(out, "\\", 1);
         return at + 2;
     case 'x':
-        ck_assert_msg(sscanf(at + 2, "%2x", &byte) == 1, "bad \\x in a case");
+        must(sscanf(at + 2, "%2x", &byte) == 1, at, "bad \\x in a case");
         buf_add(out, &(char){(char)byte}, 1);
         return at + 4;
     case '{':
-        ck_assert_msg(sscanf(at + 2, "%511[^*]*%d}", text, &count) == 2, "bad \\{ in a case");
+        must(sscanf(at + 2, "%511[^*]*%d}", text, &count) == 2, at, "bad \\{ in a case");
         while (count-- > 0)
             buf_puts(out, text);
         at = memchr(at, '}', (size_t)(end - at));
-        ck_assert_msg(at != NULL, "\\{ without } in a case");
+        must(at != NULL, text, "\\{ without } in a case");
         return at + 1;
     default:
-        ck_abort_msg("unknown escape \\%c in a case", at[1]);
+        must(false, at, "unknown escape in a case");
+        return end;
     }
 }
 
@@ -59,7 +69,24 @@ void cases_unescape(struct buf *out, const char *s)
     buf_add(out, "", 0);
 }
 
-void cases_run(const char *name, void (*run)(const struct test_case *))
+/* Takes a line apart.  The caller frees the input. */
+static struct test_case take_apart(const char *name, int number, char *line)
+{
+    struct test_case test = {.file = name, .line = number, .expected = line};
+    struct buf input = {0};
+    char *escaped = strchr(line, '\t');
+
+    test.why = escaped ? strchr(escaped + 1, '\t') : NULL;
+    must(test.why != NULL, name, "a line has not three fields");
+    *escaped++ = '\0';
+    *test.why++ = '\0';
+    cases_unescape(&input, escaped);
+    test.input = input.data;
+    test.input_len = input.len;
+    return test;
+}
+
+int cases_each(const char *name, void (*run)(const struct test_case *))
 {
     const char *dir = getenv("CASES_DIR");
     char path[4096];
@@ -68,31 +95,28 @@ void cases_run(const char *name, void (*run)(const struct test_case *))
     int n_cases = 0;
     FILE *file;
 
-    ck_assert_msg(dir != NULL, "CASES_DIR is not set");
+    must(dir != NULL, name, "CASES_DIR is not set");
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    file = fopen(path, "r");
-    ck_assert_msg(file != NULL, "cannot open %s", path);
+    file = fopen(path, "re");
+    must(file != NULL, path, "cannot be opened");
     for (int number = 1; getline(&line, &size, file) >= 0; number++) {
-        struct test_case test = {.file = name, .line = number, .expected = line};
-        struct buf input = {0};
+        struct test_case test;
 
         line[strcspn(line, "\n")] = '\0';
         if (line[0] == '\0' || line[0] == '#')
             continue;
-        test.input = strchr(line, '\t');
-        test.why = test.input ? strchr(test.input + 1, '\t') : NULL;
-        ck_assert_msg(test.why != NULL, "%s:%d: not three fields", name, number);
-        *test.input++ = '\0';
-        *test.why++ = '\0';
-        cases_unescape(&input, test.input);
-        test.input = input.data;
-        test.input_len = input.len;
+        test = take_apart(name, number, line);
         run(&test);
-        buf_free(&input);
+        free(test.input);
         n_cases++;
     }
     free(line);
     fclose(file);
-    ck_assert_msg(n_cases > 0, "%s holds no case", path);
-    printf("%s: %d cases\n", name, n_cases);
+    must(n_cases > 0, path, "holds no case");
+    return n_cases;
+}
+
+void cases_run(const char *name, void (*run)(const struct test_case *))
+{
+    printf("%s: %d cases\n", name, cases_each(name, run));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Cases as data: a file of lines "expected<TAB>input<TAB>why". */
+/* Cases as data: a file of lines "expected<TAB>input<TAB>why".  In keys/ and fuzz/, why
+ * is "name" or "name: why". */
 #ifndef ADIT_TESTS_CASES_H
 #define ADIT_TESTS_CASES_H
 
@@ -16,10 +17,13 @@ struct test_case {
     char *why;
 };
 
-/* Calls run for each case of tests/cases/<name>, and prints the number of cases.  In an input,
+/* Calls run for each case of tests/cases/<name>, and returns the number of cases.  In an input,
  * \t \n \r \\ \xHH stand for bytes and \{TEXT*N} for N times TEXT.  Skips empty lines and lines
- * that begin with '#'.  Fails the running test if the file is missing, malformed or has no case.
- * The environment variable CASES_DIR names the folder. */
+ * that begin with '#'.  Ends the program if the file is missing, malformed or has no case.  The
+ * environment variable CASES_DIR names the folder. */
+int cases_each(const char *name, void (*run)(const struct test_case *));
+
+/* The same, and prints the number. */
 void cases_run(const char *name, void (*run)(const struct test_case *));
 
 /* Appends the text with the escapes of an input resolved. */

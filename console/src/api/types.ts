@@ -207,3 +207,11 @@ export const MAX_BYTES = {
     OauthHostingProvider: { client_id: 1024, client_secret: 1024, scopes: 1024, teams: 1024, organizations: 1024 },
     ListedOauthModule: { cookie_prefix: 100 },
 };
+
+// What a filter of the resource's list may name.
+export const FILTERED = {
+    ssh_credential: ["id", "created_at", "description", "metadata", "key_type", "fingerprint", "acl", "owner_id"],
+    oauth_module: ["edge_id", "enabled", "email_addresses", "email_domains", "teams", "organizations", "id", "provider", "admits"],
+    mutual_tls_module: ["edge_id", "enabled", "certificate_authority_ids", "id"],
+    audit_event: ["id", "created_at", "event", "resource", "resource.id", "principal", "principal.id", "api_key_id", "operation_id", "client_address", "operator", "database_user", "changed", "before", "after"],
+};

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What a person may type into the filter of a list: an expression, or a word to search for.
+import { FILTERED } from "../api/types";
 import { quote } from "./filter";
 
 export interface Searchable {
-    // What a filter may name: the tables of src/store.
+    // What a filter may name.
     members: string[];
     // The filter that finds the word.
     find(word: string): string;
@@ -37,45 +38,19 @@ function findCredential(word: string): string {
 // By the last part of the list's address.
 export const SEARCHABLE: Record<string, Searchable> = {
     credentials: {
-        members: ["id", "created_at", "description", "metadata", "key_type", "fingerprint", "acl", "owner_id"],
+        members: FILTERED.ssh_credential,
         find: findCredential,
     },
     oauth: {
-        members: [
-            "edge_id",
-            "enabled",
-            "email_addresses",
-            "email_domains",
-            "teams",
-            "organizations",
-            "id",
-            "provider",
-            "admits",
-        ],
+        members: FILTERED.oauth_module,
         find: (word) => anyOf(word, ["edge_id", "id"]),
     },
     mutual_tls: {
-        members: ["edge_id", "enabled", "certificate_authority_ids", "id"],
+        members: FILTERED.mutual_tls_module,
         find: (word) => `${anyOf(word, ["edge_id"])} || ${quote(word)} in obj.certificate_authority_ids`,
     },
     history: {
-        members: [
-            "id",
-            "created_at",
-            "event",
-            "resource",
-            "resource.id",
-            "principal",
-            "principal.id",
-            "api_key_id",
-            "operation_id",
-            "client_address",
-            "operator",
-            "database_user",
-            "changed",
-            "before",
-            "after",
-        ],
+        members: FILTERED.audit_event,
         find: (word) => anyOf(word, ["event", "resource.id", "principal.id", "operator"]),
     },
 };

@@ -266,23 +266,15 @@ static int fill_in_sign_ins(struct ctl *ctl, const char *template, struct buf *o
 
 /* ---- the verb ---- */
 
-/* takes: the options of this kind, each between blanks. */
 static const struct gateway {
     const char *name;
-    const char *takes;
     const char *template;
     int (*fill)(struct ctl *ctl, const char *template, struct buf *out);
+    const char *takes; /* the options of this kind */
 } gateways[] = {
-    {"sshd", " user account domain ", template_gateway_sshd, fill_in_sshd},
-    {"sshd-logins", "", template_gateway_sshd_logins, fill_in_sshd_logins},
-    {"nginx-tls", " domain certificates ", template_gateway_nginx_tls, fill_in_tls},
-    {"apache-tls", " domain certificates ", template_gateway_apache_tls, fill_in_tls},
-    {"haproxy", " domain certificates ", template_gateway_haproxy, fill_in_tls},
-    {"nginx-oauth", " account route url application socket ", template_gateway_nginx_oauth,
-     gate_config_fill},
-    {"nginx-sign-ins", "", template_gateway_nginx_sign_ins, fill_in_sign_ins},
-    {"apache-oauth", " account route url application ", template_gateway_apache_oauth,
-     gate_config_fill},
+#define GATEWAY(name, template, fill, takes) {name, template_##template, fill, takes},
+    GATEWAYS(GATEWAY)
+#undef GATEWAY
 };
 
 #define N_GATEWAYS (sizeof gateways / sizeof gateways[0])

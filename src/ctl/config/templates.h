@@ -3,23 +3,15 @@
 #ifndef ADIT_CTL_CONFIG_TEMPLATES_H
 #define ADIT_CTL_CONFIG_TEMPLATES_H
 
-/* "aditctl web-server" replaces names such as @PREFIX@ in these. */
-extern const char template_nginx_adit[];
-extern const char template_nginx_upstream[];
-extern const char template_nginx_limits[];
-extern const char template_apache_fcgid[];
-extern const char template_apache_proxy_fcgi[];
-extern const char template_apache_cgid[];
-extern const char template_apache_common[];
+#include "ctl/front_table.h"
 
-/* "aditctl gateway-config" fills in these. */
-extern const char template_gateway_sshd[];
-extern const char template_gateway_sshd_logins[];
-extern const char template_gateway_nginx_tls[];
-extern const char template_gateway_apache_tls[];
-extern const char template_gateway_haproxy[];
-extern const char template_gateway_nginx_oauth[];
-extern const char template_gateway_apache_oauth[];
-extern const char template_gateway_nginx_sign_ins[];
+/* The templates of ctl/front_table.h, in which names such as @PREFIX@ are to be replaced. */
+#define DECLARE_TEMPLATE(kind, template, ...) extern const char template_##template[];
+WEB_SERVERS(DECLARE_TEMPLATE)
+GATEWAYS(DECLARE_TEMPLATE)
+#undef DECLARE_TEMPLATE
+
+/* Follows nginx_upstream, unless the operator wants no limits. */
+extern const char template_nginx_limits[];
 
 #endif

@@ -13,29 +13,17 @@
 
 #define PREFIX_LEN_MAX 255
 
-/* A web server, and how it reaches the service. */
-struct kind {
-    const char *name;
-    const char *templates[2]; /* one after the other */
-    bool has_limits;          /* the second one; --no-limits leaves it out */
-    bool starts_program;      /* otherwise it connects to the responder's socket */
-    bool has_no_paths; /* otherwise it serves the API under a prefix, and the pages beside it */
-};
+/* How a web server reaches the service. */
+enum form { CONNECTS, STARTS, UPSTREAM };
 
-static const struct kind kinds[] = {
-    {.name = "nginx", .templates = {template_nginx_adit}},
-    {.name = "nginx-upstream",
-     .templates = {template_nginx_upstream, template_nginx_limits},
-     .has_limits = true,
-     .has_no_paths = true},
-    {.name = "apache-fcgid",
-     .templates = {template_apache_fcgid, template_apache_common},
-     .starts_program = true},
-    {.name = "apache-proxy-fcgi",
-     .templates = {template_apache_proxy_fcgi, template_apache_common}},
-    {.name = "apache-cgid",
-     .templates = {template_apache_cgid, template_apache_common},
-     .starts_program = true},
+static const struct kind {
+    const char *name;
+    const char *template;
+    enum form form;
+} kinds[] = {
+#define KIND(name, template, form) {name, template_##template, form},
+    WEB_SERVERS(KIND)
+#undef KIND
 };
 
 #define N_KINDS (sizeof kinds / sizeof kinds[0])
@@ -108,7 +96,7 @@ static void add_upper(struct buf *out, const char *name)
     }
 }
 
-/* Prints the templates of the kind for the service name.  Returns the exit status. */
+/* Prints the configuration of the kind for the service name.  Returns the exit status. */
 static int print_configuration(const struct ctl *ctl, const struct ctl_options *given,
                                const struct kind *kind, const char *conf_path)
 {
@@ -143,8 +131,9 @@ static int print_configuration(const struct ctl *ctl, const struct ctl_options *
         buf_puts(&out, given->no_limits ? " --no-limits" : "");
         buf_printf(&out, "' for the service name '%s'.  If the name changes, print it again.\n",
                    name);
-        for (size_t i = 0; i < 2 && kind->templates[i] && !(i == 1 && options->no_limits); i++)
-            fill_in(&out, text_of(kind->templates[i]), values);
+        fill_in(&out, text_of(kind->template), values);
+        if (kind->form == UPSTREAM && !options->no_limits)
+            fill_in(&out, text_of(template_nginx_limits), values);
     }
     ok = ok && !out.failed;
     if (ok)
@@ -160,17 +149,17 @@ static int print_configuration(const struct ctl *ctl, const struct ctl_options *
 /* Refuses the options that the kind does not use. */
 static int check_use(const struct kind *kind, const struct ctl_options *options)
 {
-    if (options->socket && kind->starts_program)
+    if (options->socket && kind->form == STARTS)
         return ctl_misuse("'%s' takes no --socket: it starts the program itself; use --program",
                           kind->name);
-    if (options->program && !kind->starts_program)
+    if (options->program && kind->form != STARTS)
         return ctl_misuse("'%s' takes no --program: it connects to a running responder; use "
                           "--socket",
                           kind->name);
-    if (options->no_limits && !kind->has_limits)
+    if (options->no_limits && kind->form != UPSTREAM)
         return ctl_misuse("'%s' takes no --no-limits: 'nginx-upstream' alone has limits",
                           kind->name);
-    if ((options->prefix || options->docs || options->console) && kind->has_no_paths)
+    if ((options->prefix || options->docs || options->console) && kind->form == UPSTREAM)
         return ctl_misuse("'%s' takes no --%s: it has no paths", kind->name,
                           options->prefix ? "prefix"
                           : options->docs ? "docs"
@@ -238,7 +227,7 @@ int ctl_web_server(struct ctl *ctl)
     status = check_options(kind, &ctl->options);
     if (status != CTL_OK)
         return status;
-    if (kind->starts_program) {
+    if (kind->form == STARTS) {
         if (!ctl->conf.path)
             return ctl_fail("'%s' needs a settings file for the program; create %s, or name a file "
                             "with --conf",

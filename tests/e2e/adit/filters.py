@@ -6,11 +6,12 @@ import random
 import subprocess
 
 from adit import npm
+from adit.reference import openapi
 from adit.stack import CLEAN_ENV, ROOT
 
 # The members of a credential, by type.
-TYPES = {"id": "string", "created_at": "time", "description": "string", "metadata": "string",
-         "owner_id": "string", "acl": "list", "fingerprint": "string", "key_type": "string"}
+TYPES = {name: {"TEXT": "string", "TIME": "time", "TEXTS": "list"}[kind]
+         for name, kind in openapi.filtered("ssh_credential").items()}
 STRINGS = [name for name, kind in TYPES.items() if kind == "string"]
 
 RELATIONS = ("==", "!=", "<", "<=", ">", ">=")

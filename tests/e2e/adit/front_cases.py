@@ -6,6 +6,7 @@ of the interface, the port.  A case may save a value under a name, for the cases
 import json
 
 from adit import samples
+from adit.large import PAGE_ITEMS_MAX
 
 KEY = samples.ED25519
 CREDENTIALS = "/ssh_credentials"
@@ -132,9 +133,9 @@ def credentials():
     yield Request("head of a list", "HEAD", CREDENTIALS)
     yield Request("list", path=CREDENTIALS)
     for query in ("limit=1", "limit=2&before_id=<<second>>", "before_id=", "beforeId=<<second>>",
-                  "limit=100", "limit=%31", "limit=1&before_id=sshcr_000000000000000000000000000"):
+                  "limit=%d" % PAGE_ITEMS_MAX, "limit=%31", "limit=1&before_id=sshcr_000000000000000000000000000"):
         yield Request("list ?" + query.replace("<<second>>", "ID"), path=CREDENTIALS + "?" + query)
-    for query in ("limit=0", "limit=101", "limit=", "limit=x", "limit=1&limit=2", "x=1", "x", "=",
+    for query in ("limit=0", "limit=%d" % (PAGE_ITEMS_MAX + 1), "limit=", "limit=x", "limit=1&limit=2", "x=1", "x", "=",
                   "&", "before_id=%00", "before_id=..", "limit=1;x=2", "limit=+1", "limit=1%20",
                   "before_id=a%2Fb", "before_id=%zz", "before_id=%", "before_id=%ff", "a=b=c", "?",
                   "limit=1&&", "limit[]=1", "-c+/nonexistent", "--help", "-V"):

@@ -6,6 +6,7 @@ import http.client
 import os
 import posixpath
 import pwd
+import re
 import shutil
 import signal
 import socket
@@ -16,7 +17,7 @@ import urllib.parse
 
 from adit import samples
 from adit.programs import children
-from adit.stack import CLEAN_ENV, as_service, free_port, make_folder
+from adit.stack import CLEAN_ENV, ROOT, as_service, free_port, make_folder
 
 # The dot also tests that the configurations escape it in regular expressions.
 PREFIX = "/adit.d/v1"
@@ -27,6 +28,9 @@ PATIENCE_S = 12
 # take the end of the sending side for the end of the client.
 SILENCE_S = 3
 MODULES = "/usr/lib/apache2/modules"
+# What aditctl prints: {kind: how it reaches the service}.
+with open(os.path.join(ROOT, "src/ctl/front_table.h"), encoding="utf-8") as table:
+    FORMS = dict(re.findall(r'^ +WEB_SERVER\("([\w-]+)", +\w+, +(\w+)\)', table.read(), re.M))
 
 
 class Front:
@@ -34,8 +38,12 @@ class Front:
 
     def __init__(self, kind, prefix, port):
         self.kind, self.prefix, self.port = kind, prefix, port
-        self.is_bare = kind == "cgi"
+        self.is_bare = kind not in FORMS
         self.names = {"prefix": prefix, "port": str(port)}
+
+    @property
+    def starts_program(self):
+        return FORMS.get(self.kind) == "STARTS"
 
     @property
     def name(self):
@@ -98,6 +106,8 @@ class Server:
 
     # Configuration around Adit's, such as other sites on the server may have.
     SURROUNDINGS = ""
+    # Its answer while the service is away, and that of a front whose program does not start.
+    AWAY, BROKEN = None, (500, 9057)
 
     def __init__(self, stack):
         self.stack = stack
@@ -136,11 +146,11 @@ class Server:
             options += ["--docs", self.docs]
         if self.console and prefix is not None:
             options += ["--console", self.console]
-        if kind in ("apache-fcgid", "apache-cgid"):
+        if FORMS[kind] == "STARTS":
             options += ["--program", self.program]
         else:
             options += ["--socket", self.socket]
-        if kind == "nginx-upstream" and not self.has_limits:
+        if FORMS[kind] == "UPSTREAM" and not self.has_limits:
             options.append("--no-limits")
         return self.stack.ctl("web-server", kind, *options) + "\n"
 
@@ -194,6 +204,7 @@ class Nginx(Server):
     """nginx."""
 
     SURROUNDINGS = "fastcgi_intercept_errors on;"
+    AWAY = (502, 9055)
 
     def start(self):
         servers = []
@@ -233,6 +244,7 @@ class Apache(Server):
                "mime", "dir", "negotiation", "reqtimeout", "deflate", "filter", "fcgid", "cgid",
                "proxy", "proxy_fcgi")
     SURROUNDINGS = "ProxyErrorOverride On"
+    AWAY = (503, 9059)
 
     def start(self):
         lines = ["ServerRoot %s" % self.folder, "ServerName localhost",
@@ -381,6 +393,9 @@ def read_chunks(stream):
 
 KINDS = {"nginx": Nginx, "apache-fcgid": Apache, "apache-proxy-fcgi": Apache,
          "apache-cgid": Apache, "cgi": Cgi}
+# The kinds with a printed configuration, those of one server together.
+GROUPS = [tuple(kind for kind in KINDS if KINDS[kind] is server and kind in FORMS)
+          for server in dict.fromkeys(KINDS[kind] for kind in KINDS if kind in FORMS)]
 
 
 def start_all(stack):

@@ -6,11 +6,13 @@ import time
 
 from adit import fastcgi, samples
 from adit.programs import Peer, variables
+from adit.reference import openapi
 
 CREDENTIALS = "/ssh_credentials"
 KEY_MAX, METADATA_MAX, BODY_MAX = 16384, 4096, 65536
 
-# The largest page, in bytes.
+# The largest page, in items and in bytes.
+PAGE_ITEMS_MAX = openapi.page_items_max()
 PAGE_MAX = 1024 * 1024
 
 

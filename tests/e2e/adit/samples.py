@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Public keys, API keys and bodies to test with."""
 import base64
-import glob
 import os
 import secrets
 import subprocess
 import tempfile
 import zlib
 
-KEYS = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", "cases", "keys"))
+from adit import cases
+
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 # A valid key, for tests that need any key.
@@ -48,32 +48,23 @@ def credential(**members):
     return {"public_key": ED25519, **members}
 
 
-def read_key(path):
-    with open(path, "rb") as file:
-        return file.read()
-
-
 def accepted_keys():
     """(name, text, SSH type, fingerprint) of each public key that must be accepted."""
-    for path in sorted(glob.glob(os.path.join(KEYS, "accepted", "*.fingerprint"))):
-        path, _ = os.path.splitext(path)
-        kind, fingerprint = read_key(path + ".fingerprint").decode().split()
-        yield os.path.basename(path), read_key(path).decode(), kind, fingerprint
+    for row in cases.read("keys/accepted.cases"):
+        yield row.name, row.input.decode(), *row.expected.split()
 
 
 def refused_keys():
     """(class/name, text, part of the reason) of each key to refuse that is UTF-8 without NUL."""
-    reasons = dict(line.split("\t", 1) for line in
-                   read_key(os.path.join(KEYS, "refused", "reasons")).decode().splitlines()
-                   if "\t" in line and not line.startswith("#"))
-    for path in sorted(glob.glob(os.path.join(KEYS, "refused", "*", "*"))):
-        kind = os.path.basename(os.path.dirname(path))
-        try:
-            text = read_key(path).decode()
-        except UnicodeDecodeError:
-            continue
-        if text and "\0" not in text:
-            yield "%s/%s" % (kind, os.path.basename(path)), text, reasons[kind]
+    for file in sorted(os.listdir(os.path.join(cases.FOLDER, "keys"))):
+        kind = file.removesuffix(".cases")
+        for row in cases.read("keys/" + file) if kind != "accepted" else ():
+            try:
+                text = row.input.decode()
+            except UnicodeDecodeError:
+                continue
+            if text and "\0" not in text:
+                yield "%s/%s" % (kind, row.name), text, row.expected.removeprefix("refused: ")
 
 
 def generate(*options):
@@ -82,4 +73,5 @@ def generate(*options):
         path = os.path.join(folder, "key")
         subprocess.run(["ssh-keygen", "-q", "-N", "", "-C", "e2e", "-f", path, *options],
                        check=True, stdin=subprocess.DEVNULL)
-        return read_key(path).decode(), read_key(path + ".pub").decode()
+        with open(path, encoding="utf-8") as private, open(path + ".pub", encoding="utf-8") as public:
+            return private.read(), public.read()

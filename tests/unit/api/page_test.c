@@ -71,7 +71,7 @@ static const char *body_of(size_t n, bool more)
 START_TEST(whole_list)
 {
     ck_assert(api_page_read(&call, members, &page, &err));
-    ck_assert_int_eq(page.limit, 100);
+    ck_assert_int_eq(page.limit, API_PAGE_ITEMS_MAX);
     ck_assert_ptr_null(page.filter);
     ck_assert_str_eq(body_of(0, false),
                      "{\"things\":[],\"uri\":\"https://h/a/things\",\"next_page_uri\":null}");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/client.h"
+#include "api/page.h"
 #include "base/ident.h"
 #include "providers.h"
 #include "suites.h"
@@ -285,7 +286,7 @@ START_TEST(link_without_a_limit)
     char wanted[160];
     char uri[256];
 
-    for (int i = 0; i < 101; i++)
+    for (int i = 0; i < API_PAGE_ITEMS_MAX + 1; i++)
         create(CLIENT_CREDENTIAL);
     ck_assert_int_eq(ask_query(""), 200);
     client_member(&client, "next_page_uri", uri, sizeof uri);
@@ -316,6 +317,11 @@ START_TEST(boundary_that_is_gone)
 }
 END_TEST
 
+/* The most items of a page, as text. */
+#define TEXT(number) #number
+#define TEXT_OF(number) TEXT(number)
+#define MOST TEXT_OF(API_PAGE_ITEMS_MAX)
+
 START_TEST(limits_and_boundaries)
 {
     static const struct {
@@ -323,12 +329,12 @@ START_TEST(limits_and_boundaries)
         int error;
     } cases[] = {
         {"limit=1", 0},
-        {"limit=100", 0},
-        {"limit=0100", 0},
+        {"limit=" MOST, 0},
+        {"limit=0" MOST, 0},
         {"limit=%31", 0},
         {"limit=0", 233},
         {"limit=00", 233},
-        {"limit=101", 233},
+        {"limit=" MOST "0", 233},
         {"limit=4294967297", 233},
         {"limit=18446744073709551617", 233},
         {"limit=", 244},
@@ -346,7 +352,7 @@ START_TEST(limits_and_boundaries)
         {"limit=a", 244},
         {"limit=1 ", 244},
         {"limit=%C2%B2", 244},
-        {"limit=101x", 244},
+        {"limit=" MOST "0x", 244},
         {"before_id=a b", 9009},
         {"before_id=..", 9009},
         {"before_id=a/b", 9009},

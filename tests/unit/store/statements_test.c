@@ -294,6 +294,7 @@ static void migrate_in_vain(void)
 static void about_people(void)
 {
     const struct principal nobody = {text_of("usr_x"), "user"};
+    struct pg_params params = {.n = 0};
     struct key_uses *uses = key_uses_new();
     struct pg_result *result;
     struct principal_end end;
@@ -307,6 +308,10 @@ static void about_people(void)
     ck_assert(principal_rename(tried.owner, &nobody, text_of("x"), &found, err) && !found);
     ck_assert(principal_disable(tried.owner, &nobody, true, &end, err) && !end.found);
     ck_assert(principal_end_credentials(tried.owner, nobody.id, &end, err) && end.n_ended == 0);
+    pg_add_text(&params, nobody.id);
+    pg_add_text(&params, text_of("ac_x"));
+    pg_add_int(&params, 1);
+    prepare(&principal_end_credentials_statement, &params);
     ck_assert(principal_delete(tried.owner, &nobody, text_of(NULL), true, &end, err) && !end.found);
     ck_assert(account_rename(tried.owner, text_of("ac_x"), text_of("x"), &found, err) && !found);
     ck_assert(account_delete(tried.owner, text_of("ac_x"), &rest, err) && !rest.found);

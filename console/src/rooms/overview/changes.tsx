@@ -12,7 +12,7 @@ import { dayTitle, number, shortDay, t } from "../../text";
 import { useFault } from "./faults";
 
 const DAYS = 14;
-// Pages of at most 100 events that are read before the person asks for more.
+// Pages of events that are read before the person asks for more.
 const PAGES = 10;
 const HEIGHT = 128;
 // A bar's share of its day.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How many there are.  The interface does not count, so a page of at most 100 is read, and the others
+// How many there are.  The interface does not count, so a page is read, and the others
 // when the person asks.
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
