@@ -21,7 +21,7 @@
 /* The most bytes of the sessions of one account, and of all sessions: of their lists, and some for
  * each.  Those whose clients have not logged in yet have bytes of their own.  With what malloc()
  * adds and the sessions' files, which are in memory, too, they take 2.2 times as much at most;
- * MemoryMax= of adit-gateway.service is 3 times as much. */
+ * MemoryMax= of adit-gateway.service is 3 times as much, and what is remembered of keys. */
 #define CROWD_ACCOUNT_BYTES_MAX ((size_t)256 * 1024 * 1024)
 #define CROWD_BYTES_MAX ((size_t)640 * 1024 * 1024)
 #define CROWD_LOGINS_BYTES_MAX ((size_t)64 * 1024 * 1024)

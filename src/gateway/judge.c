@@ -54,7 +54,7 @@ static void forget_in(struct heavy_keys *keys, const struct gateway_key *key)
     struct heavy_key *known = heavy_keys_find(keys, key);
 
     if (known)
-        heavy_key_forget(known);
+        heavy_key_forget(keys, known);
 }
 
 /* Keeps what was found about a key.  The digest is that of the glance before it was read: good
@@ -77,7 +77,7 @@ static void keep_found(struct gateway *gateway, const struct reading_of_key *rea
     if (is_kept)
         known->why = why;
     if (is_kept && !why)
-        (void)heavy_key_grant(keys, is_heavy ? HEAVY_GRANTS_MAX : HEAVY_KEYS_MAX, known, grant);
+        (void)heavy_key_grant(keys, known, grant);
 }
 
 /* Reads what a key has, without some owners if that is over the limits.  Returns false with the
@@ -122,6 +122,16 @@ static bool read_others(struct gateway *gateway, struct arena *arena, struct tex
     return reading->found.n > 0 && !reading->found.is_over;
 }
 
+/* Reads a key whose owner of most has no time left, as far as it has little: strangers may have
+ * used the time, with other keys of that owner. */
+static bool read_little(struct gateway *gateway, struct arena *arena,
+                        struct reading_of_key *reading, const char **why)
+{
+    reading->key.most_rules = HEAVY_KEY_LEAST;
+    return asking_about(gateway, arena, (struct gateway_keys){&reading->key, 1}, asking_look_up,
+                        &reading->found, why);
+}
+
 /* Reads a key in turn: where that takes long, it counts for the owner of most.  A glance knows only
  * how much is stored, where rules that repeat take little, so what the last reading showed goes
  * first. */
@@ -130,6 +140,7 @@ static bool read_in_turn(struct gateway *gateway, struct arena *arena,
                          const char **why)
 {
     const struct heavy_key *known = heavy_keys_find(&gateway->heavy_keys, &reading->key);
+    const bool may_have_little = !known && seen->n < HEAVY_KEY_LEAST;
     int64_t begun_ms = clock_steady_ms();
     int64_t now_ms;
     bool ok;
@@ -138,8 +149,12 @@ static bool read_in_turn(struct gateway *gateway, struct arena *arena,
         reading_name(reading->payer_id, text_of(known->payer_id));
     else if (seen->owner_id.s)
         reading_name(reading->payer_id, seen->owner_id);
-    if (!reading_is_due(&gateway->readings, text_of(reading->payer_id), begun_ms))
-        return read_others(gateway, arena, text_of(reading->payer_id), reading, why);
+    if (!reading_is_due(&gateway->readings, text_of(reading->payer_id), begun_ms)) {
+        if (may_have_little && !read_little(gateway, arena, reading, why))
+            return false;
+        return (may_have_little && !reading->found.is_over) ||
+               read_others(gateway, arena, text_of(reading->payer_id), reading, why);
+    }
     ok = read_shared(gateway, arena, reading, why);
     now_ms = clock_steady_ms();
     if (reading->payer_id[0] && (!ok || has_much(reading, READING_LEAST)))
@@ -245,8 +260,10 @@ enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena, struc
     if (!known || !text_eq(text_of(known->digest), seen.digest))
         return read_key(gateway, arena, &key, &seen, grant, why);
     *why = known->why;
-    *grant = known->grant;
-    return known->why ? JUDGE_OVER : JUDGE_PERMITTED;
+    if (known->why)
+        return JUDGE_OVER;
+    *grant = heavy_key_granted(known);
+    return JUDGE_PERMITTED;
 }
 
 /* ---- changes ---- */

@@ -201,12 +201,13 @@ static bool run_gateway(struct gateway *gateway)
 
 int main(int argc, char **argv)
 {
-    static struct gateway gateway = {.epoll = -1, .state = {.folder = -1, .lock = -1}};
+    static struct gateway gateway; /* all zero, as it is large: none of it is in the file */
     const char *conf_path = NULL;
     int status = standard_fill() ? read_options(argc, argv, &conf_path) : EXIT_FAILURE;
 
     if (status >= 0)
         return status;
+    gateway.epoll = gateway.state.folder = gateway.state.lock = -1;
     umask(0077);
     block_signals();
     raise_descriptors();

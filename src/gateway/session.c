@@ -321,15 +321,13 @@ static void find_children(struct session *session)
 
 /* What is to be said of a session. */
 struct session_news {
-    enum log_level level;
     bool is_login;
-    const char *event;
     const char *cause;
     const char *credentials; /* NULL: not said */
 };
 
-static void log_session(const struct log *log, const struct session *session,
-                        const struct session_news *news)
+static void log_session(const struct log *log, enum log_level level, const char *event,
+                        const struct session *session, const struct session_news *news)
 {
     const struct log_source source =
         log_source_of(LOG_PARTY_STRANGER, text_of(session->account_id));
@@ -344,9 +342,9 @@ static void log_session(const struct log *log, const struct session *session,
     snprintf(pid, sizeof pid, "%d", (int)session->pid);
     /* Strangers begin as many logins as they like. */
     if (news->is_login)
-        log_often(log, news->level, news->event, &source, pairs);
+        log_often(log, level, event, &source, pairs);
     else
-        log_event(log, news->level, news->event, pairs);
+        log_event(log, level, event, pairs);
 }
 
 static bool signal_children(const struct session *session, int signal)
@@ -389,10 +387,8 @@ static void log_ended(const struct log *log, const struct session *session, bool
     for (size_t i = 0; i < session->n_named; i++)
         len += (size_t)snprintf(ids + len, sizeof ids - len, "%s%s", i > 0 ? "," : "",
                                 session->named_ids[i]);
-    log_session(log, session,
-                &(struct session_news){.level = LOG_LEVEL_INFO,
-                                       .is_login = is_login,
-                                       .event = "session ended",
+    log_session(log, LOG_LEVEL_INFO, "session ended", session,
+                &(struct session_news){.is_login = is_login,
                                        .cause = causes[cause].text,
                                        .credentials = lost_rules && len > 0 ? ids : NULL});
 }
@@ -416,11 +412,8 @@ void session_end(struct sessions *sessions, struct session *session, enum sessio
     ok = signal_children(session, SIGTERM) && ok;
     log_ended(log, session, is_login, cause);
     if (!ok)
-        log_session(log, session,
-                    &(struct session_news){.level = LOG_LEVEL_ERROR,
-                                           .is_login = is_login,
-                                           .event = "cannot end a session",
-                                           .cause = strerror(errno)});
+        log_session(log, LOG_LEVEL_ERROR, "cannot end a session", session,
+                    &(struct session_news){.is_login = is_login, .cause = strerror(errno)});
 }
 
 bool session_has_child(const struct session *session)
@@ -461,10 +454,8 @@ static void kill_rest(struct session *session, const struct log *log, int64_t no
     session->kill_at_ms = now_ms + KILL_AGAIN_MS;
     if (session->n_kills == 2)
         log_session(
-            log, session,
-            &(struct session_news){.level = LOG_LEVEL_ERROR,
-                                   .event = "a session does not end",
-                                   .cause = ok ? "its process does not exit" : strerror(errno)});
+            log, LOG_LEVEL_ERROR, "a session does not end", session,
+            &(struct session_news){.cause = ok ? "its process does not exit" : strerror(errno)});
 }
 
 int64_t sessions_go_on(struct sessions *sessions, const struct state *state, const struct log *log,

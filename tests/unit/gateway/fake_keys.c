@@ -128,7 +128,7 @@ static bool look_up(struct arena *arena, const struct gateway_key *asked,
     const char *rule;
 
     ck_assert_ptr_nonnull(key);
-    key->n_look_ups += !asked->credential_ids.given && !is_rest;
+    key->n_look_ups += !asked->credential_ids.given && !is_rest && asked->most_rules == 0;
     take_time();
     out->n_accounts = 1;
     if (fake_database.table_is_late || fake_database.lock_is_held || key->is_late ||
@@ -152,7 +152,8 @@ static bool look_up(struct arena *arena, const struct gateway_key *asked,
             read_one(arena, REST_ID, "usr_rest", key->rest, 1, out);
         return true;
     }
-    out->is_over = key->is_over || key->n > SSH_GRANTS_MAX;
+    out->is_over = key->is_over || key->n > SSH_GRANTS_MAX ||
+                   (asked->most_rules > 0 && key->n_rules > asked->most_rules);
     if (out->is_over)
         out->beyond = (struct ssh_beyond){text_of(key->owner_id), 2 * SSH_GRANT_RULES_MAX,
                                           2 * SSH_GRANT_BYTES_MAX, 0};

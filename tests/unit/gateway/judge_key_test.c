@@ -4,6 +4,7 @@
 
 #include <check.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "gateway/fake_keys.h"
@@ -254,19 +255,31 @@ START_TEST(many_keys_are_over_the_limits)
 }
 END_TEST
 
-/* Few grants are kept, and the last ones stay. */
+/* Strangers offer the public halves of a fleet's keys, one after the other.  That takes none of the
+ * time of their owner, whether the keys have the same rules or rules of their own. */
 START_TEST(many_keys_are_heavy)
 {
+    static char rules[N_KEYS][24];
+
     make_all_heavy();
     for (size_t i = 0; i < N_KEYS; i++) {
+        fake_keys[i].n_rules = READING_LEAST;
+        fake_keys[i].owner_id = "usr_fleet";
+        snprintf(rules[i], sizeof rules[i], "bind:a:%zu", _i ? i + 1 : 1);
+        fake_keys[i].rule = rules[i];
         ck_assert_int_eq(offer(i), JUDGE_PERMITTED);
-        ck_assert_int_eq(offer(0), JUDGE_PERMITTED);
     }
-    ck_assert_int_eq(fake_keys[0].n_look_ups, 1);
-    ck_assert_int_eq(offer(N_KEYS - 1), JUDGE_PERMITTED);
-    ck_assert_int_eq(fake_keys[N_KEYS - 1].n_look_ups, 1);
-    ck_assert_int_eq(offer(1), JUDGE_PERMITTED);
-    ck_assert_int_eq(fake_keys[1].n_look_ups, 2);
+    reading_note(&gateway.readings, text_of("usr_fleet"), 2 * READING_AT_ONCE_MS,
+                 clock_steady_ms());
+    for (size_t i = 0; i < 3 * N_KEYS; i++) {
+        char options[64];
+
+        snprintf(options, sizeof options, "restrict,port-forwarding,permitlisten=\"%s\"",
+                 fake_keys[i % N_KEYS].rule + strlen("bind:"));
+        is_granted(i % N_KEYS, options);
+    }
+    for (size_t i = 0; i < N_KEYS; i++)
+        ck_assert_int_eq(fake_keys[i].n_look_ups, 1);
 }
 END_TEST
 
@@ -295,6 +308,27 @@ START_TEST(an_owner_has_much_read)
     ck_assert_int_eq(offer(6), JUDGE_PERMITTED);
     gateway.readings.items[0].paid_ms = now_ms + READING_AT_ONCE_MS * READING_SHARE - 1;
     ck_assert_int_eq(offer(4), JUDGE_PERMITTED);
+}
+END_TEST
+
+/* It is for keys with many rules. */
+START_TEST(an_owner_has_keys_with_little)
+{
+    for (int i = 0; i <= 4; i += 2)
+        fake_keys[i].owner_id = "usr_heavy";
+    fake_keys[2].n_rules = HEAVY_KEY_LEAST + 1;
+    reading_note(&gateway.readings, text_of("usr_heavy"), 2 * READING_AT_ONCE_MS,
+                 clock_steady_ms());
+    for (int i = 0; i < 2; i++) {
+        is_granted(0, "restrict,port-forwarding,permitlisten=\"a:1\"");
+        ck_assert_int_eq(offer(2), JUDGE_AWAY);
+    }
+    fake_keys[4].is_late = true;
+    ck_assert_int_eq(offer(4), JUDGE_AWAY);
+    ck_assert(!gateway.is_away);
+    snprintf(fake_keys[0].digest, sizeof fake_keys[0].digest, "another");
+    fake_keys[0].rule = "bind:b:1";
+    is_granted(0, "restrict,port-forwarding,permitlisten=\"b:1\"");
 }
 END_TEST
 
@@ -383,8 +417,9 @@ Suite *gateway_judge_key_suite(void)
     tcase_add_test(tcase, an_offered_key_is_late);
     tcase_add_test(tcase, the_database_is_late_for_an_offered_key);
     tcase_add_test(tcase, many_keys_are_over_the_limits);
-    tcase_add_test(tcase, many_keys_are_heavy);
+    tcase_add_loop_test(tcase, many_keys_are_heavy, 0, 2);
     tcase_add_test(tcase, an_owner_has_much_read);
+    tcase_add_test(tcase, an_owner_has_keys_with_little);
     tcase_add_test(tcase, others_share_a_key_with_a_heavy_owner);
     tcase_add_test(tcase, the_owner_of_what_is_read_pays);
     tcase_add_test(tcase, many_owners_have_much_read);
