@@ -31,9 +31,20 @@ MEMBER_TABLE = os.path.join(HERE, "..", "src", "model", "member_table.h")
 # The columns of events that are texts.
 EVENT_TABLE = os.path.join(HERE, "..", "src", "model", "audit_event.h")
 PAGE = os.path.join(HERE, "..", "src", "api", "page.h")
-# The files of src/store that have a list's table of what filters may name.
-FILTER_TABLES = {"ssh_credential": "ssh_credential_filter.c", "oauth_module": "oauth_module.c",
-                 "mutual_tls_module": "mutual_tls_module.c", "audit_event": "audit_event.c"}
+RESOURCE_TABLE = os.path.join(HERE, "..", "src", "model", "resource_table.h")
+
+
+def read_filter_tables():
+    """Returns the files of src/store that have a list's table of what filters may name; None: a plain module,
+    of which they also name the id."""
+    with open(RESOURCE_TABLE, encoding="utf-8") as file:
+        modules = re.findall(r"^    MODULE\(with, \w+, (\w+), \w+, (\w+),", file.read(), re.M)
+    return {"ssh_credential": "ssh_credential_filter.c",
+            **{name: None if form == "PLAIN" else name + ".c" for name, form in modules},
+            "audit_event": "audit_event.c"}
+
+
+FILTER_TABLES = read_filter_tables()
 
 METHODS = ("post", "get", "put", "patch", "delete")
 SERVICE = "service"
@@ -92,6 +103,8 @@ def filtered(resource):
     with open(MEMBER_TABLE, encoding="utf-8") as file:
         _, _, rows = file.read().partition("#define %s_MEMBERS(" % resource.upper())
     found = re.findall(r"MEMBER\(with, (\w+), (\w+), [^)]*? FILTERED,", rows.partition("\n\n")[0])
+    if not FILTER_TABLES[resource]:
+        return {**dict(found), "id": "STRING"}
     with open(os.path.join(HERE, "..", "src", "store", FILTER_TABLES[resource]), encoding="utf-8") as file:
         text = file.read()
     with open(EVENT_TABLE, encoding="utf-8") as file:

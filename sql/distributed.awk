@@ -12,6 +12,14 @@
 #     changed          SET of PATCH
 function entry(list, i, of,    name, value) {
     name = column[table, i]
+    if (kind[table, i] == "TIME_OR_NULL" && use[table, i] == "CHANGE") {
+        if (list == "changes")
+            return "p_" name "_given boolean, p_" name " timestamptz"
+        if (list == "change_types")
+            return "boolean, timestamptz"
+        if (list == "changed")
+            return name " = CASE WHEN p_" name "_given THEN p_" name " ELSE " of "." name " END"
+    }
     value = use[table, i] == "OWNER" ? name : "p_" name
     if (list == "params" && writes[table, i] || list == "changes" && use[table, i] == "CHANGE")
         return "p_" name " " type[table, i]
@@ -57,18 +65,49 @@ function fold(line,    indent, at) {
     }
     print line
 }
+# The lines between {modules} and {end}, for a module of resource_table.h.
+function put_module(NAME, lines, n,    of, i, line, j) {
+    of["NAME"] = NAME
+    of["name"] = module_name[NAME]
+    of["key"] = place[NAME] == "ROUTE" ? "edge_id, route_id" : "edge_id"
+    of["key_params"] = place[NAME] == "ROUTE" ? "p_edge_id text, p_route_id text" : "p_edge_id text"
+    of["key_types"] = place[NAME] == "ROUTE" ? "text, text" : "text"
+    of["is_at"] = "m.edge_id = p_edge_id" (place[NAME] == "ROUTE" ? " AND m.route_id = p_route_id" : "")
+    of["sealed_param"] = form[NAME] == "PROVIDER" ? "p_sealed_for text, " : ""
+    of["sealed_type"] = form[NAME] == "PROVIDER" ? "text, " : ""
+    of["right_returned"] = form[NAME] == "PROVIDER" ? ", r_right_account boolean" : ""
+    of["right_column"] = form[NAME] == "PROVIDER" ? ", is_right" : ""
+    of["is_right"] = form[NAME] == "PROVIDER" ? "coalesce(p_sealed_for = p_account, true)" : "true"
+    for (i = 1; i <= n; i++) {
+        line = lines[i]
+        for (j in of)
+            gsub("\\{" j "\\}", of[j], line)
+        put_line(line)
+    }
+}
+function put_line(line,    expanded) {
+    expanded = line
+    while (match(expanded, /\{[a-z_]+ [A-Z_]+( [a-z]+)?\}/))
+        expanded = substr(expanded, 1, RSTART - 1) expand(substr(expanded, RSTART + 1, RLENGTH - 2)) \
+            substr(expanded, RSTART + RLENGTH)
+    if (expanded == line)
+        print line
+    else
+        fold(expanded)
+}
 END {
-    print "-- Made from distributed.sql.in and src/model/member_table.h: \"make regen\" makes it again."
+    print "-- Made from distributed.sql.in and src/model/: \"make regen\" makes it again."
     while ((getline line < template) > 0) {
-        expanded = line
-        while (match(expanded, /\{[a-z_]+ [A-Z_]+( [a-z]+)?\}/))
-            expanded = substr(expanded, 1, RSTART - 1) expand(substr(expanded, RSTART + 1, RLENGTH - 2)) \
-                substr(expanded, RSTART + RLENGTH)
-        if (expanded == line)
-            print line
-        else
-            fold(expanded)
         n_lines++
+        if (line == "{modules}") {
+            n_kept = 0
+            while ((getline line < template) > 0 && line != "{end}")
+                kept[++n_kept] = line
+            for (m = 1; m <= n_modules; m++)
+                put_module(modules[m], kept, n_kept)
+        } else {
+            put_line(line)
+        }
     }
     exit n_lines == 0
 }

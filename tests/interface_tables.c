@@ -9,8 +9,7 @@
 #include "json/check.h"
 #include "model/acl.h"
 #include "model/key_kind.h"
-#include "model/mutual_tls_module.h"
-#include "model/oauth_module.h"
+#include "model/resource.h"
 #include "model/ssh_credential.h"
 #include "model/ssh_decision.h"
 
@@ -69,8 +68,9 @@ static void print_checks(const char *table, const struct field *field)
 static void print_fields(const char *table, const struct field *fields, size_t n)
 {
     static const char *const kinds[] = {
-        [FIELD_TEXT] = "string",   [FIELD_TEXTS] = "list",    [FIELD_BOOL] = "boolean",
-        [FIELD_UINT32] = "uint32", [FIELD_OBJECT] = "object", [FIELD_PROVIDER] = "object",
+        [FIELD_TEXT] = "string",     [FIELD_TEXTS] = "list",        [FIELD_BOOL] = "boolean",
+        [FIELD_UINT32] = "uint32",   [FIELD_TIME_OR_NULL] = "time", [FIELD_OBJECT] = "object",
+        [FIELD_PROVIDER] = "object",
     };
 
     for (size_t i = 0; i < n; i++) {
@@ -95,9 +95,12 @@ int main(void)
     print_fields("create", ssh_credential_create_fields, ssh_credential_n_create_fields);
     print_fields("update", ssh_credential_update_fields, ssh_credential_n_update_fields);
     print_fields("decide", ssh_decision_fields, ssh_decision_n_fields);
-    print_fields("oauth", oauth_module_fields, oauth_module_n_fields);
+    for (int kind = 0; kind < RESOURCE_N_KINDS; kind++) {
+        const struct resource_row *row = resource_row((enum resource_kind)kind);
+
+        print_fields(row->name, row->fields, *row->n_fields);
+    }
     print_fields("provider", oauth_provider_fields, oauth_provider_n_fields);
-    print_fields("mutual_tls", mutual_tls_module_fields, mutual_tls_module_n_fields);
     printf("providers\t%d\t%d\n", OAUTH_N_PROVIDERS, OAUTH_N_HOSTING_FIELDS);
     print_limit("body bytes", REQUEST_BODY_MAX);
     print_limit("nesting", JSON_MAX_DEPTH);

@@ -1,4 +1,4 @@
--- Made from distributed.sql.in and src/model/member_table.h: "make regen" makes it again.
+-- Made from distributed.sql.in and src/model/: "make regen" makes it again.
 -- The writes of callers for a database whose accounts are on several nodes ([database] distributed).
 --
 -- Citus sends a statement to one node as it is, but for an INSERT within a larger statement.  So each write
@@ -220,9 +220,9 @@ $$;
 COMMENT ON FUNCTION adit.delete_ssh_credential(text, bytea, text, text, bigint[], bigint[]) IS
     'DELETE /ssh_credentials/{id}.';
 
--- ---- OAuth modules ----
+-- ---- modules ----
 
--- p_sealed_for is the account that the secret is sealed for.
+-- p_sealed_for, if there is one, is the account that the secret is sealed for.
 CREATE OR REPLACE FUNCTION adit.put_oauth_module(
     p_account text, p_digest bytea, p_request text,
     p_edge_id text, p_route_id text, p_enabled boolean, p_provider smallint, p_client_id text,
@@ -278,7 +278,7 @@ $$;
 COMMENT ON FUNCTION adit.put_oauth_module(text, bytea, text,
     text, text, boolean, smallint, text, text, bytea, text[], text[], text[], text[], text[], boolean, text,
         bigint, bigint, bigint,
-    text, bigint[], bigint[]) IS 'PUT of an OAuth module.';
+    text, bigint[], bigint[]) IS 'PUT of a row of oauth_module.';
 
 CREATE OR REPLACE FUNCTION adit.delete_oauth_module(
     p_account text, p_digest bytea, p_request text, p_edge_id text, p_route_id text,
@@ -309,10 +309,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION adit.delete_oauth_module(text, bytea, text, text, text, bigint[], bigint[]) IS
-    'DELETE of an OAuth module.';
+    'DELETE of a row of oauth_module.';
 
--- ---- mutual TLS modules ----
-
+-- p_sealed_for, if there is one, is the account that the secret is sealed for.
 CREATE OR REPLACE FUNCTION adit.put_mutual_tls_module(
     p_account text, p_digest bytea, p_request text,
     p_edge_id text, p_enabled boolean, p_certificate_authority_ids text[],
@@ -323,16 +322,18 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     k record;
     made_revision bigint;
+    is_right boolean := true;
 BEGIN
     k := adit.note_caller(p_account, p_digest, p_request);
     IF k.id IS NULL THEN
         RETURN;
     END IF;
+    -- The INSERT cannot check that the row is there and stays.
     PERFORM FROM adit.mutual_tls_module AS m
     WHERE m.account_id = p_account AND m.edge_id = p_edge_id
     AND p_match IS NOT NULL AND NOT k.read_only
     FOR UPDATE;
-    IF NOT k.read_only AND (p_match IS NULL OR FOUND) THEN
+    IF NOT k.read_only AND is_right AND (p_match IS NULL OR FOUND) THEN
         INSERT INTO adit.mutual_tls_module AS m (account_id,
             edge_id, enabled, certificate_authority_ids)
         VALUES (p_account,
@@ -348,11 +349,11 @@ END
 $$;
 COMMENT ON FUNCTION adit.put_mutual_tls_module(text, bytea, text,
     text, boolean, text[],
-    bigint[], bigint[]) IS 'PUT of a mutual TLS module.';
+    bigint[], bigint[]) IS 'PUT of a row of mutual_tls_module.';
 
 CREATE OR REPLACE FUNCTION adit.delete_mutual_tls_module(
-    p_account text, p_digest bytea, p_request text, p_edge_id text, p_match bigint[],
-    p_none bigint[])
+    p_account text, p_digest bytea, p_request text, p_edge_id text,
+    p_match bigint[], p_none bigint[])
 RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_scope text,
     r_edge_id text, r_is_there boolean, r_is_others boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -379,7 +380,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION adit.delete_mutual_tls_module(text, bytea, text, text, bigint[], bigint[]) IS
-    'DELETE of a mutual TLS module.';
+    'DELETE of a row of mutual_tls_module.';
 
 -- ---- the last use of keys ----
 
@@ -421,9 +422,7 @@ BEGIN
     FOR called IN
         SELECT p.oid FROM pg_catalog.pg_proc AS p
         WHERE p.pronamespace = 'adit'::regnamespace
-        AND p.proname IN ('note_caller', 'meets', 'create_ssh_credential', 'update_ssh_credential',
-                          'delete_ssh_credential', 'put_oauth_module', 'delete_oauth_module',
-                          'put_mutual_tls_module', 'delete_mutual_tls_module', 'note_key_uses')
+        AND (p.proargnames[1] = 'p_account' OR p.proname = 'meets')
     LOOP
         EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', called);
         IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'adit_responder') THEN

@@ -18,7 +18,7 @@ void api_oauth_admission_write(const struct call *call, const struct oauth_modul
 
 bool api_oauth_admission_read(struct call *call, struct error *err)
 {
-    const struct module_ids none = {.edge_id = {.s = NULL}};
+    const struct module_place none = {.edge_id = {.s = NULL}};
     const struct field_reader reader = {.arena = call->arena};
     struct oauth_module *module = call_input(call, sizeof *module, err);
 

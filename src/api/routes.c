@@ -3,18 +3,31 @@
 #include "api/audit_event.h"
 #include "api/health.h"
 #include "api/metrics.h"
-#include "api/mutual_tls_module.h"
 #include "api/oauth_admission.h"
-#include "api/oauth_module.h"
+#include "api/resource.h"
 #include "api/ssh_credential.h"
 #include "api/ssh_decision.h"
 #include "model/key_kind.h"
+#include "model/resource.h"
 
 #define CREDENTIAL_PATH "/ssh_credentials/{id}"
-#define OAUTH_PATH "/edges/https/{edge_id}/routes/{id}/oauth"
-#define MUTUAL_TLS_PATH "/edges/tls/{id}/mutual_tls"
 
 /* clang-format off */
+
+/* A module with a provider is answered with more than a body holds. */
+#define BODY_PLAIN ROUTE_JSON_BODY
+#define BODY_PROVIDER ROUTE_ANSWER_BODY
+
+#define MODULE_ROUTES(with, NAME, name, place, form, path_, ...)                                   \
+    {.method = "PUT", .path = (path_), .keys = KEYS_WRITE, .body = BODY_##form,                    \
+     .resource = RESOURCE_##NAME, .read = api_resource_read_put, .run = api_resource_put},         \
+    {.method = "GET", .path = (path_), .keys = KEYS_READ, .work = REQUEST_SHORT,                   \
+     .resource = RESOURCE_##NAME, .run = api_resource_get},                                        \
+    {.method = "DELETE", .path = (path_), .keys = KEYS_WRITE,                                      \
+     .resource = RESOURCE_##NAME, .run = api_resource_delete},                                     \
+    {.method = "GET", .path = "/" #name "s", .keys = KEYS_READ, .query = api_resource_query,       \
+     .resource = RESOURCE_##NAME, .read = api_resource_read_list, .run = api_resource_list},
+
 const struct route api_routes[] = {
     {.method = "POST", .path = "/ssh_credentials", .keys = KEYS_WRITE_OWN,
      .body = ROUTE_JSON_BODY, .takes_idempotency_key = true,
@@ -33,29 +46,12 @@ const struct route api_routes[] = {
      .body = ROUTE_JSON_BODY, /* the key may have much */
      .read = api_ssh_decision_read, .run = api_ssh_decision_make},
 
-    {.method = "PUT", .path = OAUTH_PATH, .keys = KEYS_WRITE, .body = ROUTE_ANSWER_BODY,
-     .read = api_oauth_module_read_put, .run = api_oauth_module_put},
-    {.method = "GET", .path = OAUTH_PATH, .keys = KEYS_READ,
-     .work = REQUEST_SHORT, .run = api_oauth_module_get},
-    {.method = "DELETE", .path = OAUTH_PATH, .keys = KEYS_WRITE,
-     .run = api_oauth_module_delete},
-    {.method = "GET", .path = "/oauth_modules", .keys = KEYS_READ,
-     .query = api_oauth_module_query,
-     .read = api_oauth_module_read_list, .run = api_oauth_module_list},
+    MODULES(MODULE_ROUTES, _)
+
     {.method = "POST", .path = "/oauth_admissions", .keys = KEYS_READ, .body = ROUTE_ANSWER_BODY,
      .work = REQUEST_SHORT, .read = api_oauth_admission_read, .run = api_oauth_admission_make},
     {.method = "GET", .path = "/oauth_providers", .keys = KEYS_READ,
      .work = REQUEST_SHORT, .run = api_oauth_provider_list},
-
-    {.method = "PUT", .path = MUTUAL_TLS_PATH, .keys = KEYS_WRITE, .body = ROUTE_JSON_BODY,
-     .read = api_mutual_tls_module_read_put, .run = api_mutual_tls_module_put},
-    {.method = "GET", .path = MUTUAL_TLS_PATH, .keys = KEYS_READ,
-     .work = REQUEST_SHORT, .run = api_mutual_tls_module_get},
-    {.method = "DELETE", .path = MUTUAL_TLS_PATH, .keys = KEYS_WRITE,
-     .run = api_mutual_tls_module_delete},
-    {.method = "GET", .path = "/mutual_tls_modules", .keys = KEYS_READ,
-     .query = api_mutual_tls_module_query,
-     .read = api_mutual_tls_module_read_list, .run = api_mutual_tls_module_list},
 
     {.method = "GET", .path = "/audit_events", .keys = KEYS_READ,
      .query = api_audit_event_query,

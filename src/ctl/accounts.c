@@ -139,6 +139,24 @@ int ctl_account_rename(struct ctl *ctl)
     return CTL_OK;
 }
 
+/* Returns false after a message that says what stands in the account. */
+static bool check_rest(const char *id, const struct account_rest *rest)
+{
+    int64_t n = rest->principals;
+    struct buf modules = {0};
+
+    for (int kind = 0; kind < RESOURCE_N_KINDS; kind++) {
+        n += rest->modules[kind];
+        buf_printf(&modules, ", %ss: %lld", resource_row((enum resource_kind)kind)->title,
+                   (long long)rest->modules[kind]);
+    }
+    if (n > 0)
+        ctl_fail("the account %s is not empty: Users and Bots: %lld%s; delete those first", id,
+                 (long long)rest->principals, buf_text(&modules).s);
+    buf_free(&modules);
+    return n == 0;
+}
+
 int ctl_account_delete(struct ctl *ctl)
 {
     const char *id = ctl->options.argument;
@@ -149,11 +167,8 @@ int ctl_account_delete(struct ctl *ctl)
         return ctl_fail_error(&err);
     if (!rest.found)
         return fail_unknown(id);
-    if (rest.principals + rest.oauth_modules + rest.mutual_tls_modules > 0)
-        return ctl_fail("the account %s is not empty: Users and Bots: %lld, OAuth modules: %lld, "
-                        "mutual TLS modules: %lld; delete those first",
-                        id, (long long)rest.principals, (long long)rest.oauth_modules,
-                        (long long)rest.mutual_tls_modules);
+    if (!check_rest(id, &rest))
+        return CTL_FAILED;
     listing_put_json(ctl, &(struct listing_fact){"id", LISTING_TEXT, text_of(id)}, 1);
     return CTL_OK;
 }

@@ -37,7 +37,7 @@ static void add_warning(struct admission_warnings *warnings, struct buf *line)
     buf_free(line);
 }
 
-void admission_warn(struct admission_warnings *warnings, const struct oauth_route *route,
+void admission_warn(struct admission_warnings *warnings, const struct module_place *route,
                     const struct oauth_module *module)
 {
     struct buf text = {0}, line = {0};

@@ -5,8 +5,7 @@
 
 #include "base/buf.h"
 #include "conf/conf.h"
-#include "model/mutual_tls_module.h"
-#include "store/oauth_module.h"
+#include "model/resource.h"
 
 /* The warnings of a command.  The caller fills in the first two members. */
 struct admission_warnings {
@@ -17,7 +16,7 @@ struct admission_warnings {
 
 /* Warns if a module that is written to the route lets in anyone or nobody, at all or by one of its
  * lists.  module: as oauth_admission_find(), or NULL if the route's module is deleted. */
-void admission_warn(struct admission_warnings *warnings, const struct oauth_route *route,
+void admission_warn(struct admission_warnings *warnings, const struct module_place *route,
                     const struct oauth_module *module);
 
 /* The same for the module of a TLS edge. */

@@ -141,7 +141,7 @@ static int check_secret_use(const struct restore *restore)
 static bool seal_secret(const struct restore *restore, int row, struct arena *arena,
                         struct restore_secret *secret)
 {
-    const struct oauth_route route = restore_step_route(restore, row);
+    const struct module_place route = restore_step_route(restore, row);
     const struct keyring_place place =
         oauth_secret_place(pg_text(restore->plan, row, RESTORE_ACCOUNT_ID), &route,
                            (int)pg_int(restore->plan, row, RESTORE_PROVIDER));

@@ -86,11 +86,11 @@ bool restore_step_is_due(const struct restore *restore, int row)
     return !restore_step_is_settled(restore, row) && !restore_step_reason(restore, row, room);
 }
 
-struct oauth_route restore_step_route(const struct restore *restore, int row)
+struct module_place restore_step_route(const struct restore *restore, int row)
 {
     struct text resource = pg_text(restore->plan, row, RESTORE_RESOURCE);
     size_t edge_len = strcspn(resource.s, "/");
 
-    return (struct oauth_route){.edge_id = text_part(resource, 0, edge_len),
-                                .route_id = text_part(resource, edge_len + 1, resource.len)};
+    return (struct module_place){.edge_id = text_part(resource, 0, edge_len),
+                                 .route_id = text_part(resource, edge_len + 1, resource.len)};
 }

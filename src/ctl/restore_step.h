@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "ctl/restore_order.h"
-#include "store/oauth_module.h"
+#include "model/resource.h"
 
 struct restore {
     struct ctl *ctl;
@@ -40,7 +40,7 @@ MUST_CHECK bool restore_step_is_settled(const struct restore *restore, int row);
 MUST_CHECK bool restore_step_is_due(const struct restore *restore, int row);
 
 /* Returns the route of a row that is an OAuth module. */
-struct oauth_route restore_step_route(const struct restore *restore, int row);
+struct module_place restore_step_route(const struct restore *restore, int row);
 
 /* Warns on standard error of what the plan means for the rest, unless the last plan meant the same.
  * Returns CTL_OK, or CTL_FAILED after a message. */

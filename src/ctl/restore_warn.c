@@ -112,7 +112,7 @@ static bool parse_row(struct text row, struct json_node *top, struct error *err)
 static bool warn_of_route(const struct restore *restore, int row, const struct row_pair *pair,
                           struct admission_warnings *warnings, struct error *err)
 {
-    const struct oauth_route route = restore_step_route(restore, row);
+    const struct module_place route = restore_step_route(restore, row);
     struct oauth_module module;
     struct arena arena = {0};
     bool ok = !pair->after.value || read_wanted(&pair->after, &arena, &module, err);

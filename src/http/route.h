@@ -26,6 +26,8 @@ struct route {
     const char *path; /* segments; "{name}" stands for an identifier */
     bool is_public;   /* needs no API key and no version header, and only reads */
     unsigned keys; /* the kinds of API key that may use it, an enum key_set of model/key_kind.h */
+    int resource;  /* the kind of module that it is about, an enum resource_kind of model/resource.h
+                    */
     enum route_body body;
     enum request_work work;
     bool takes_idempotency_key;

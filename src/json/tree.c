@@ -263,6 +263,11 @@ bool json_given(const struct json_node *node)
     return node->value != NULL;
 }
 
+bool json_is_null(const struct json_node *member)
+{
+    return !member->value && json_object_object_get_ex(member->parent->value, member->name, NULL);
+}
+
 const char *json_path(char out[JSON_PATH_SIZE], const struct json_node *node, int index)
 {
     const struct json_node *chain[JSON_MAX_DEPTH];

@@ -53,8 +53,9 @@ struct json_node json_element(const struct json_node *list, size_t index);
  * invalid.  Returns false if memory runs out. */
 MUST_CHECK bool json_set_text(const struct json_node *object, const char *name, const char *value);
 
-/* Returns whether the value is neither absent nor null. */
+/* Returns whether the value is neither absent nor null; whether it is null, of a json_member(). */
 bool json_given(const struct json_node *node);
+bool json_is_null(const struct json_node *member);
 
 /* Room for a member's path; a longer one is cut. */
 #define JSON_PATH_SIZE 192

@@ -13,7 +13,7 @@
 #include "json/check.h"
 #include "json/pieces.h"
 #include "json/write.h"
-#include "model/mutual_tls_module.h"
+#include "model/resource.h"
 #include "model/ssh_credential.h"
 #include "model/uri.h"
 
@@ -121,13 +121,13 @@ static void put_time(struct buf *out, const struct row *row, const char *name)
 
 /* ---- resources ---- */
 
-struct context {
-    const struct oauth_names *names;
-    struct text base_url;
-};
+static bool is_time(const struct field *member)
+{
+    return member->kind == FIELD_TIME || member->kind == FIELD_TIME_OR_NULL;
+}
 
 static void put_audited_credential(struct buf *out, const struct row *row,
-                                   const struct context *context)
+                                   const struct resource_context *context)
 {
     put_column(out, row, "id", "id");
     ssh_credential_write_uri(out, context->base_url, plain_column(row, "id"));
@@ -136,7 +136,7 @@ static void put_audited_credential(struct buf *out, const struct row *row,
 
         if (member->shown != FIELD_SHOWN)
             continue;
-        if (member->kind == FIELD_TIME)
+        if (is_time(member))
             put_time(out, row, member->name);
         else
             put_column(out, row, member->name, member->name);
@@ -184,44 +184,49 @@ static void put_providers(struct buf *out, const struct row *row, const struct o
     json_close(out, '}');
 }
 
-static void put_audited_oauth(struct buf *out, const struct row *row, const struct context *context)
+/* Writes a list of identifiers as answers have it. */
+static void put_entries(struct buf *out, const struct field *field, struct text list,
+                        struct text base_url)
 {
-    for (size_t i = MODULE_N_WRAPPER_ROWS; i < oauth_module_n_fields; i++) {
-        const char *name = oauth_module_fields[i].name;
-
-        if (oauth_module_fields[i].kind == FIELD_PROVIDER) {
-            put_providers(out, row, context->names);
-        } else if (oauth_module_fields[i].kind == FIELD_TEXT && column_is_null(row, name)) {
-            json_put_member(out, name, text_of(context->names->cookie_prefix));
-        } else {
-            put_column(out, row, name, name);
-        }
-    }
-}
-
-static void put_audited_mutual_tls(struct buf *out, const struct row *row,
-                                   const struct context *context)
-{
-    struct text list = column_of(row, "certificate_authority_ids");
     const char *end = list.s + list.len;
     struct buf id = {0};
     char *room = buf_room(&id, list.len);
 
-    put_column(out, row, "enabled", "enabled");
-    json_put_name(out, "certificate_authorities");
+    json_put_name(out, field_answered(field));
     json_open(out, '[');
     for (const char *at = list.s; room && (at = memchr(at, '"', (size_t)(end - at))) != NULL;) {
         at++;
         id.len = json_unescape(&at, room);
-        mutual_tls_module_write_authority(out, context->base_url, buf_text(&id));
+        field_answer_entry(out, field, buf_text(&id), base_url);
     }
     json_close(out, ']');
     out->failed = out->failed || !room;
     buf_free(&id);
 }
 
+static void put_audited_module(struct buf *out, const struct row *row, enum resource_kind kind,
+                               const struct resource_context *context)
+{
+    const struct resource_row *of = resource_row(kind);
+
+    for (size_t i = MODULE_N_WRAPPER_ROWS; i < *of->n_fields; i++) {
+        const struct field *field = &of->fields[i];
+
+        if (field->kind == FIELD_PROVIDER)
+            put_providers(out, row, context->names);
+        else if (of->has_provider && field->kind == FIELD_TEXT && column_is_null(row, field->name))
+            json_put_member(out, field->name, text_of(context->names->cookie_prefix));
+        else if (is_time(field))
+            put_time(out, row, field->name);
+        else if (field->path)
+            put_entries(out, field, column_of(row, field->name), context->base_url);
+        else
+            put_column(out, row, field->name, field_answered(field));
+    }
+}
+
 static void put_audited_account(struct buf *out, const struct row *row,
-                                const struct context *context)
+                                const struct resource_context *context)
 {
     (void)context;
     put_column(out, row, "id", "id");
@@ -229,7 +234,7 @@ static void put_audited_account(struct buf *out, const struct row *row,
 }
 
 static void put_audited_holder(struct buf *out, const struct row *row,
-                               const struct context *context)
+                               const struct resource_context *context)
 {
     (void)context;
     put_column(out, row, "id", "id");
@@ -239,7 +244,8 @@ static void put_audited_holder(struct buf *out, const struct row *row,
     put_time(out, row, "disabled_at");
 }
 
-static void put_audited_key(struct buf *out, const struct row *row, const struct context *context)
+static void put_audited_key(struct buf *out, const struct row *row,
+                            const struct resource_context *context)
 {
     (void)context;
     put_column(out, row, "id", "id");
@@ -256,15 +262,17 @@ static void put_audited_key(struct buf *out, const struct row *row, const struct
  * callers do not see them. */
 static const struct kind {
     const char *prefix; /* of the event */
-    void (*put)(struct buf *out, const struct row *row, const struct context *context);
-    const char *path; /* of the resource's address; NULL: that of a module */
+    void (*put)(struct buf *out, const struct row *row, const struct resource_context *context);
+    const char *path;          /* of the resource's address; NULL: that of a holder */
+    enum resource_kind module; /* if put is NULL */
 } kinds[] = {
-    {"ssh_credential_", put_audited_credential, "/ssh_credentials/"},
-    {"oauth_module_", put_audited_oauth, NULL},
-    {"mutual_tls_module_", put_audited_mutual_tls, NULL},
-    {"account_", put_audited_account, "/accounts/"},
-    {"principal_", put_audited_holder, NULL},
-    {"api_key_", put_audited_key, "/api_keys/"},
+    {.prefix = "ssh_credential_", .put = put_audited_credential, .path = "/ssh_credentials/"},
+    {.prefix = "account_", .put = put_audited_account, .path = "/accounts/"},
+    {.prefix = "principal_", .put = put_audited_holder},
+    {.prefix = "api_key_", .put = put_audited_key, .path = "/api_keys/"},
+#define MODULE_KIND(with, NAME, name, ...) {.prefix = #name "_", .module = RESOURCE_##NAME},
+    MODULES(MODULE_KIND, _)
+#undef MODULE_KIND
 };
 
 static const struct kind *audited_kind(struct text event)
@@ -279,7 +287,7 @@ static const struct kind *audited_kind(struct text event)
 /* ---- events ---- */
 
 static void put_audited(struct buf *out, const char *name, struct text json,
-                        const struct kind *kind, const struct context *context)
+                        const struct kind *kind, const struct resource_context *context)
 {
     struct row row;
 
@@ -289,7 +297,10 @@ static void put_audited(struct buf *out, const char *name, struct text json,
         return;
     }
     json_open(out, '{');
-    kind->put(out, &row, context);
+    if (kind->put)
+        kind->put(out, &row, context);
+    else
+        put_audited_module(out, &row, kind->module, context);
     json_close(out, '}');
 }
 
@@ -312,21 +323,17 @@ static void put_reference(struct buf *out, const char *name, const char *path, s
     json_close(out, '}');
 }
 
-/* The identifier of an OAuth module is "<edge>/<route>". */
-static void put_module_reference(struct buf *out, struct text id, struct text base_url)
+static void put_module_reference(struct buf *out, enum resource_kind kind, struct text id,
+                                 struct text base_url)
 {
-    const char *slash = memchr(id.s, '/', id.len);
-    size_t at = slash ? (size_t)(slash - id.s) : 0;
+    const struct module_place place = resource_place(id);
 
     json_put_name(out, "resource");
     json_open(out, '{');
     json_put_member(out, "id", id);
     json_put_name(out, "uri");
     buf_puts(out, "\"");
-    if (slash)
-        oauth_module_write_uri(out, base_url, text_part(id, 0, at), text_part(id, at + 1, id.len));
-    else
-        mutual_tls_module_write_uri(out, base_url, id);
+    resource_write_uri(out, kind, base_url, &place);
     buf_puts(out, "\"");
     json_close(out, '}');
 }
@@ -336,12 +343,11 @@ static void put_resource(struct buf *out, const struct audit_event *event, const
 {
     if (!kind)
         put_reference(out, "resource", "", (struct text){0}, base_url);
-    else if (kind->path)
-        put_reference(out, "resource", kind->path, event->resource, base_url);
-    else if (kind->put == put_audited_holder)
-        put_reference(out, "resource", holder_path(event->resource), event->resource, base_url);
+    else if (!kind->put)
+        put_module_reference(out, kind->module, event->resource, base_url);
     else
-        put_module_reference(out, event->resource, base_url);
+        put_reference(out, "resource", kind->path ? kind->path : holder_path(event->resource),
+                      event->resource, base_url);
 }
 
 /* NULL: changed leaves the column out. */
@@ -375,7 +381,7 @@ static void put_changed(struct buf *out, const struct text_list *columns)
 void audit_event_write(struct buf *out, const struct audit_event *event,
                        const struct oauth_names *names, struct text base_url)
 {
-    const struct context context = {.names = names, .base_url = base_url};
+    const struct resource_context context = {.names = names, .base_url = base_url};
     const struct kind *kind = audited_kind(event->event);
     char created_at[TIME_SIZE] = "";
     char id[AUDIT_EVENT_ID_SIZE];

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/must_check.h"
 #include "base/text.h"
-#include "model/member_table.h"
+#include "model/member_names.h"
 #include "model/oauth_module.h"
 
 /* "ae_", 19 digits, NUL.  The number has leading zeros, so that identifiers sort by age. */
@@ -18,18 +18,8 @@
 /* The columns that `changed` names otherwise, and those that it leaves out.  audit_event_write()
  * and the SQL of filters are made from these. */
 /* clang-format off */
-#define AUDIT_EVENT_NOT(...)
-#define AUDIT_EVENT_OF_PROVIDER(ROW, name, ...) ROW(#name, "provider." #name)
-#define AUDIT_EVENT_RENAMED(ROW)                                                                   \
-    OAUTH_MODULE_MEMBERS(AUDIT_EVENT_NOT, AUDIT_EVENT_OF_PROVIDER, ROW)                            \
-    ROW("certificate_authority_ids", "certificate_authorities")
-#define AUDIT_EVENT_LEFT_OUT(ROW)                                                                  \
-    ROW("client_secret_key_id")                                                                    \
-    ROW("digest")                                                                                  \
-    ROW("disabled_digest")                                                                         \
-    ROW("fingerprint")                                                                             \
-    ROW("key_type")                                                                                \
-    ROW("name")
+#define AUDIT_EVENT_RENAMED(ROW) MEMBER_RENAMED(ROW)
+#define AUDIT_EVENT_LEFT_OUT(ROW) MEMBER_LEFT_OUT(ROW) ROW("digest") ROW("disabled_digest") ROW("name")
 
 /* The columns that answers, rows and filters have as they are: a text, or null. */
 #define AUDIT_EVENT_TEXTS(ROW)                                                                     \

@@ -6,7 +6,8 @@
  *                    "principals": [{"id", "name", "is_admin", "is_disabled"}, …],
  *                    "ssh_credentials": [{"id", "created_at", …a POST's members}, …],
  *                    "oauth_modules": [{"edge_id", "id", …a PUT's members}, …],
- *                    "mutual_tls_modules": [{"id", …a PUT's members}, …]}, …]}
+ *                    "mutual_tls_modules": [{"id", …a PUT's members}, …],
+ *                    …a list for each row of resource_table.h}, …]}
  *
  * The members have the same names, limits and messages as in requests.  A client secret is an
  * object instead of text: {"env": NAME}, {"file": PATH} or {"digest": DIGEST}. */
@@ -15,8 +16,7 @@
 
 #include "base/buf.h"
 #include "base/must_check.h"
-#include "model/mutual_tls_module.h"
-#include "model/oauth_module.h"
+#include "model/resource.h"
 #include "model/ssh_credential.h"
 
 #define DOCUMENT_VERSION 1
@@ -28,14 +28,29 @@
 #define DOCUMENT_NAME_MAX 255
 
 /* What an entry of a document is. */
+/* clang-format off */
 enum document_kind {
     DOCUMENT_ACCOUNT, /* comes before what is in it */
     DOCUMENT_PRINCIPAL,
     DOCUMENT_CREDENTIAL,
-    DOCUMENT_OAUTH,
-    DOCUMENT_MUTUAL_TLS,
+#define DOCUMENT_KIND(with, NAME, ...) DOCUMENT_##NAME,
+    MODULES(DOCUMENT_KIND, _)
+#undef DOCUMENT_KIND
     DOCUMENT_N_KINDS
 };
+/* clang-format on */
+
+/* Returns whether entries of a kind are modules, and of which kind; the latter only if they are. */
+bool document_is_module(enum document_kind kind);
+enum resource_kind document_module_kind(enum document_kind kind);
+
+/* Returns whether they are modules of routes; OAuth modules, with a secret. */
+bool document_of_route(enum document_kind kind);
+bool document_has_provider(enum document_kind kind);
+
+/* Returns the name of the table of a kind, static.  Events of the record of changes begin with it.
+ */
+const char *document_table_name(enum document_kind kind);
 
 /* Returns the name of the list of a kind, static. */
 const char *document_list_name(enum document_kind kind);
@@ -76,16 +91,10 @@ struct document_secret {
     struct text digest; /* may also stand beside env and file; absent: any secret */
 };
 
-struct document_oauth {
-    struct text edge_id;
-    struct text id;             /* of the route */
-    struct oauth_module module; /* of its client_secret, only what is sealed */
-    struct document_secret secret;
-};
-
-struct document_mutual_tls {
-    struct text id; /* of the edge */
-    struct mutual_tls_module module;
+struct document_module {
+    struct module_place place;
+    union resource_value value;    /* of a client_secret, only what is sealed */
+    struct document_secret secret; /* if the kind has a provider */
 };
 
 struct document_entry {
@@ -101,8 +110,7 @@ struct document_entry {
         struct document_account account_entry;
         struct document_principal principal;
         struct document_credential credential;
-        struct document_oauth oauth;
-        struct document_mutual_tls mutual_tls;
+        struct document_module module;
     } of;
 };
 
@@ -156,9 +164,8 @@ void document_compare(const struct document_entry *before, const struct document
 void document_write_account(struct buf *out, const struct document_account *account);
 void document_write_principal(struct buf *out, const struct document_principal *principal);
 void document_write_credential(struct buf *out, const struct document_credential *credential);
-void document_write_oauth(struct buf *out, const struct document_oauth *oauth,
-                          const struct oauth_names *names);
-void document_write_mutual_tls(struct buf *out, const struct document_mutual_tls *module);
+void document_write_module(struct buf *out, enum resource_kind kind,
+                           const struct document_module *module, const struct oauth_names *names);
 
 /* Appends the members of a credential that its columns are named after, without id and created_at,
  * into an object that the caller has opened. */

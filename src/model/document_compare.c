@@ -30,6 +30,8 @@ static bool same_value(const struct field *field, const void *before, const void
         return *(const bool *)a == *(const bool *)b;
     case FIELD_UINT32:
         return *(const uint32_t *)(const void *)a == *(const uint32_t *)(const void *)b;
+    case FIELD_TIME_OR_NULL:
+        return *(const int64_t *)(const void *)a == *(const int64_t *)(const void *)b;
     case FIELD_NUMBER:
     case FIELD_TIME:
     case FIELD_PROVIDER:
@@ -64,19 +66,28 @@ static struct text provider_name(const struct oauth_names *names, int provider)
     return text_of(provider ? names->providers[provider - 1] : NULL);
 }
 
-static void compare_oauth(const struct document_oauth *before, const struct document_oauth *after,
-                          const struct oauth_names *names, struct document_changes *changes)
+static void compare_provider(const struct oauth_module *before, const struct oauth_module *after,
+                             const struct oauth_names *names, struct document_changes *changes)
 {
-    compare_table(oauth_module_fields, oauth_module_n_fields, &before->module, &after->module,
-                  changes);
-    changes->provider_before = provider_name(names, before->module.provider);
-    changes->provider_after = provider_name(names, after->module.provider);
-    if (before->module.provider != after->module.provider)
+    changes->provider_before = provider_name(names, before->provider);
+    changes->provider_after = provider_name(names, after->provider);
+    if (before->provider != after->provider)
         note_change(changes,
                     (struct document_member){"provider", FIELD_TEXT, &changes->provider_before,
                                              &changes->provider_after});
-    compare_table(oauth_provider_fields, oauth_provider_n_fields, &before->module.config,
-                  &after->module.config, changes);
+    compare_table(oauth_provider_fields, oauth_provider_n_fields, &before->config, &after->config,
+                  changes);
+}
+
+static void compare_module(enum resource_kind kind, const union resource_value *before,
+                           const union resource_value *after, const struct oauth_names *names,
+                           struct document_changes *changes)
+{
+    const struct resource_row *row = resource_row(kind);
+
+    compare_table(row->fields, *row->n_fields, before, after, changes);
+    if (row->has_provider)
+        compare_provider(&before->oauth_module, &after->oauth_module, names, changes);
 }
 
 /* A document that does not name the account leaves its name. */
@@ -118,14 +129,9 @@ void document_compare(const struct document_entry *before, const struct document
         compare_table(ssh_credential_create_fields, ssh_credential_n_create_fields,
                       &before->of.credential.input, &after->of.credential.input, changes);
         break;
-    case DOCUMENT_OAUTH:
-        compare_oauth(&before->of.oauth, &after->of.oauth, names, changes);
-        break;
-    case DOCUMENT_MUTUAL_TLS:
-        compare_table(mutual_tls_module_fields, mutual_tls_module_n_fields,
-                      &before->of.mutual_tls.module, &after->of.mutual_tls.module, changes);
-        break;
-    case DOCUMENT_N_KINDS:
+    default:
+        compare_module(document_module_kind(after->kind), &before->of.module.value,
+                       &after->of.module.value, names, changes);
         break;
     }
 }

@@ -94,30 +94,28 @@ static bool missing(const char *name, const char *advice, struct error *err)
 #define AT_ACCOUNT(member) .offset = offsetof(struct document_account, member)
 #define AT_PRINCIPAL(member) .offset = offsetof(struct document_principal, member)
 
-static const struct field account_fields[] = {
-    {.name = "id",
-     .kind = FIELD_TEXT,
-     AT_ACCOUNT(id),
-     .valid = account_id_valid,
-     .invalid = ERR_WRONG_VALUE},
-    {.name = "name",
-     .kind = FIELD_TEXT,
-     AT_ACCOUNT(name),
-     .valid = owner_name_valid,
-     .invalid = ERR_WRONG_VALUE},
-    {.name = "owners",
-     .kind = FIELD_TEXTS,
-     AT_ACCOUNT(owners),
-     .too_many = ERR_WRONG_VALUE,
-     .repeated = ERR_WRONG_VALUE,
-     .valid = principal_id_valid,
-     .invalid = ERR_WRONG_VALUE},
-    /* The reader takes these away. */
-    {.name = "principals", .kind = FIELD_OBJECT},
-    {.name = "ssh_credentials", .kind = FIELD_OBJECT},
-    {.name = "oauth_modules", .kind = FIELD_OBJECT},
-    {.name = "mutual_tls_modules", .kind = FIELD_OBJECT},
-};
+static const struct field account_fields[] = {{.name = "id",
+                                               .kind = FIELD_TEXT,
+                                               AT_ACCOUNT(id),
+                                               .valid = account_id_valid,
+                                               .invalid = ERR_WRONG_VALUE},
+                                              {.name = "name",
+                                               .kind = FIELD_TEXT,
+                                               AT_ACCOUNT(name),
+                                               .valid = owner_name_valid,
+                                               .invalid = ERR_WRONG_VALUE},
+                                              {.name = "owners",
+                                               .kind = FIELD_TEXTS,
+                                               AT_ACCOUNT(owners),
+                                               .too_many = ERR_WRONG_VALUE,
+                                               .repeated = ERR_WRONG_VALUE,
+                                               .valid = principal_id_valid,
+                                               .invalid = ERR_WRONG_VALUE},
+                                              /* The reader takes these away. */
+                                              {.name = "principals", .kind = FIELD_OBJECT},
+                                              {.name = "ssh_credentials", .kind = FIELD_OBJECT},
+#define LIST_OF_MODULES(with, NAME, name_, ...) {.name = #name_ "s", .kind = FIELD_OBJECT},
+                                              MODULES(LIST_OF_MODULES, _)};
 
 static const struct field principal_fields[] = {
     {.name = "id",
@@ -333,27 +331,16 @@ static bool take_secrets(const struct json_node *top, const struct oauth_names *
 
 /* ---- modules ---- */
 
-/* A row that reads an identifier into the first text of a struct, or into the second. */
-static const struct field oauth_id_fields[] = {
-    {.name = "edge_id",
-     .kind = FIELD_TEXT,
-     .offset = offsetof(struct document_oauth, edge_id),
-     .valid = field_ident_valid,
-     .invalid = ERR_WRONG_VALUE},
-    {.name = "id",
-     .kind = FIELD_TEXT,
-     .offset = offsetof(struct document_oauth, id),
-     .valid = field_ident_valid,
-     .invalid = ERR_WRONG_VALUE},
-};
+#define IDENTIFIER(name_, member)                                                                  \
+    {.name = (name_),                                                                              \
+     .kind = FIELD_TEXT,                                                                           \
+     .offset = offsetof(struct document_module, member),                                           \
+     .valid = field_ident_valid,                                                                   \
+     .invalid = ERR_WRONG_VALUE}
 
-static const struct field mutual_tls_id_fields[] = {
-    {.name = "id",
-     .kind = FIELD_TEXT,
-     .offset = offsetof(struct document_mutual_tls, id),
-     .valid = field_ident_valid,
-     .invalid = ERR_WRONG_VALUE},
-};
+static const struct field route_id_fields[] = {IDENTIFIER("edge_id", place.edge_id),
+                                               IDENTIFIER("id", place.route_id)};
+static const struct field edge_id_fields[] = {IDENTIFIER("id", place.edge_id)};
 
 /* Unlike a PUT, an entry is flat. */
 static bool check_members(const struct json_node *top, const struct field *ids, size_t n_ids,
@@ -366,41 +353,36 @@ static bool check_members(const struct json_node *top, const struct field *ids, 
     return fields_known(top, rows, n, err);
 }
 
-static bool read_oauth_entry(const struct json_node *top, const struct oauth_names *names,
-                             const struct field_reader *reader, struct document_oauth *oauth,
-                             struct error *err)
+static bool check_place(const struct resource_row *row, const struct module_place *place,
+                        struct error *err)
 {
-    const struct field_reader strict = {.arena = reader->arena};
-    struct module_ids ids;
-
-    *oauth = (struct document_oauth){.edge_id = {0}};
-    if (!check_members(top, oauth_id_fields, N_ROWS(oauth_id_fields), oauth_module_fields,
-                       oauth_module_n_fields, err) ||
-        !fields_read(top, oauth_id_fields, N_ROWS(oauth_id_fields), oauth, &strict, err))
-        return false;
-    if (!oauth->edge_id.s || !oauth->id.s)
-        return missing(oauth->edge_id.s ? "id" : "edge_id",
-                       "Give the identifiers of the edge and the route.", err);
-    ids = (struct module_ids){.edge_id = oauth->edge_id, .id = oauth->id};
-    if (!take_secrets(top, names, reader->arena, &oauth->secret, err) ||
-        !oauth_module_read(top, &ids, names, reader, &oauth->module, err))
-        return false;
-    oauth->module.config.client_secret = (struct field_secret){.plain = {0}};
-    return true;
+    if (!row->of_route)
+        return place->edge_id.s || missing("id", "Give the identifier of the edge.", err);
+    return (place->edge_id.s && place->route_id.s) ||
+           missing(place->edge_id.s ? "id" : "edge_id",
+                   "Give the identifiers of the edge and the route.", err);
 }
 
-static bool read_mutual_tls_entry(const struct json_node *top, const struct field_reader *reader,
-                                  struct document_mutual_tls *module, struct error *err)
+static bool read_module_entry(const struct json_node *top, const struct oauth_names *names,
+                              const struct field_reader *reader, enum resource_kind kind,
+                              struct document_module *module, struct error *err)
 {
     const struct field_reader strict = {.arena = reader->arena};
+    const struct resource_row *row = resource_row(kind);
+    const struct field *ids = row->of_route ? route_id_fields : edge_id_fields;
+    size_t n_ids = row->of_route ? N_ROWS(route_id_fields) : N_ROWS(edge_id_fields);
 
-    *module = (struct document_mutual_tls){.id = {0}};
-    return check_members(top, mutual_tls_id_fields, N_ROWS(mutual_tls_id_fields),
-                         mutual_tls_module_fields, mutual_tls_module_n_fields, err) &&
-           fields_read(top, mutual_tls_id_fields, N_ROWS(mutual_tls_id_fields), module, &strict,
-                       err) &&
-           (module->id.s || missing("id", "Give the identifier of the edge.", err)) &&
-           mutual_tls_module_read(top, module->id, reader, &module->module, err);
+    *module = (struct document_module){.place = {.edge_id = {0}}};
+    if (!check_members(top, ids, n_ids, row->fields, *row->n_fields, err) ||
+        !fields_read(top, ids, n_ids, module, &strict, err) ||
+        !check_place(row, &module->place, err))
+        return false;
+    if ((row->has_provider && !take_secrets(top, names, reader->arena, &module->secret, err)) ||
+        !resource_read(kind, top, &module->place, names, reader, &module->value, err))
+        return false;
+    if (row->has_provider)
+        module->value.oauth_module.config.client_secret = (struct field_secret){.plain = {0}};
+    return true;
 }
 
 bool document_entry_read(const struct json_node *top, const struct oauth_names *names,
@@ -416,12 +398,8 @@ bool document_entry_read(const struct json_node *top, const struct oauth_names *
         return read_principal_entry(top, arena, &entry->of.principal, err);
     case DOCUMENT_CREDENTIAL:
         return read_credential_entry(top, &reader, &entry->of.credential, err);
-    case DOCUMENT_OAUTH:
-        return read_oauth_entry(top, names, &reader, &entry->of.oauth, err);
-    case DOCUMENT_MUTUAL_TLS:
-        return read_mutual_tls_entry(top, &reader, &entry->of.mutual_tls, err);
-    case DOCUMENT_N_KINDS:
-        break;
+    default:
+        return read_module_entry(top, names, &reader, document_module_kind(entry->kind),
+                                 &entry->of.module, err);
     }
-    return error_set(err, ERR_INTERNAL);
 }

@@ -42,7 +42,7 @@ static bool split(struct text whole, struct text object, bool is_document, struc
                   struct error *err)
 {
     enum document_kind first = is_document ? DOCUMENT_ACCOUNT : DOCUMENT_PRINCIPAL;
-    enum document_kind last = is_document ? DOCUMENT_ACCOUNT : DOCUMENT_MUTUAL_TLS;
+    enum document_kind last = is_document ? DOCUMENT_ACCOUNT : DOCUMENT_N_KINDS - 1;
     struct json_pieces pieces;
     struct text name;
     struct text value;
@@ -178,7 +178,7 @@ static bool read_account_members(struct reading *reading, struct parts *parts,
         return false;
     for (enum document_kind kind = DOCUMENT_PRINCIPAL; kind < DOCUMENT_N_KINDS; kind++) {
         account->has[kind] = parts->lists[kind].s && !is_null(parts->lists[kind]);
-        if (account->has[kind] && account->owners.given && kind > DOCUMENT_CREDENTIAL)
+        if (account->has[kind] && account->owners.given && document_is_module(kind))
             return error_field(err, ERR_WRONG_VALUE, document_list_name(kind),
                                "%s is given beside owners. Modules have no owner: leave out one "
                                "of the two.",

@@ -3,17 +3,49 @@
 #include "json/write.h"
 #include "model/document.h"
 
+/* clang-format off */
+
+static const struct {
+    const char *table;
+    const char *list;
+} names_of[DOCUMENT_N_KINDS] = {
+    [DOCUMENT_ACCOUNT] = {"account", "accounts"},
+    [DOCUMENT_PRINCIPAL] = {"principal", "principals"},
+    [DOCUMENT_CREDENTIAL] = {"ssh_credential", "ssh_credentials"},
+#define NAMES_OF(with, NAME, name, ...) [DOCUMENT_##NAME] = {#name, #name "s"},
+    MODULES(NAMES_OF, _)
+};
+
+/* clang-format on */
+
 const char *document_list_name(enum document_kind kind)
 {
-    static const char *const names[DOCUMENT_N_KINDS] = {
-        [DOCUMENT_ACCOUNT] = "accounts",
-        [DOCUMENT_PRINCIPAL] = "principals",
-        [DOCUMENT_CREDENTIAL] = "ssh_credentials",
-        [DOCUMENT_OAUTH] = "oauth_modules",
-        [DOCUMENT_MUTUAL_TLS] = "mutual_tls_modules",
-    };
+    return names_of[kind].list;
+}
 
-    return names[kind];
+const char *document_table_name(enum document_kind kind)
+{
+    return names_of[kind].table;
+}
+
+bool document_is_module(enum document_kind kind)
+{
+    return kind > DOCUMENT_CREDENTIAL;
+}
+
+enum resource_kind document_module_kind(enum document_kind kind)
+{
+    return (enum resource_kind)(kind - DOCUMENT_CREDENTIAL - 1);
+}
+
+bool document_of_route(enum document_kind kind)
+{
+    return document_is_module(kind) && resource_row(document_module_kind(kind))->of_route;
+}
+
+bool document_has_provider(enum document_kind kind)
+{
+    return document_is_module(kind) && resource_row(document_module_kind(kind))->has_provider;
 }
 
 void document_write_account(struct buf *out, const struct document_account *account)
@@ -69,10 +101,10 @@ static void put_secret(struct buf *out, struct text digest)
     }
 }
 
-static void put_document_provider(struct buf *out, const struct document_oauth *oauth,
+static void put_document_provider(struct buf *out, const struct document_module *entry,
                                   const struct oauth_names *names)
 {
-    const struct oauth_module *module = &oauth->module;
+    const struct oauth_module *module = &entry->value.oauth_module;
 
     json_open(out, '{');
     if (module->provider) {
@@ -82,7 +114,7 @@ static void put_document_provider(struct buf *out, const struct document_oauth *
             const struct field *field = &oauth_provider_fields[i];
 
             if (field->is_sealed)
-                put_secret(out, oauth->secret.digest);
+                put_secret(out, entry->secret.digest);
             else
                 field_write(out, field, (const char *)&module->config + field->offset);
         }
@@ -91,33 +123,24 @@ static void put_document_provider(struct buf *out, const struct document_oauth *
     json_close(out, '}');
 }
 
-void document_write_oauth(struct buf *out, const struct document_oauth *oauth,
-                          const struct oauth_names *names)
+void document_write_module(struct buf *out, enum resource_kind kind,
+                           const struct document_module *module, const struct oauth_names *names)
 {
+    const struct resource_row *row = resource_row(kind);
+
     json_open(out, '{');
-    json_put_member(out, "edge_id", oauth->edge_id);
-    json_put_member(out, "id", oauth->id);
-    for (size_t i = MODULE_N_WRAPPER_ROWS; i < oauth_module_n_fields; i++) {
-        const struct field *field = &oauth_module_fields[i];
+    if (row->of_route)
+        json_put_member(out, "edge_id", module->place.edge_id);
+    json_put_member(out, "id", row->of_route ? module->place.route_id : module->place.edge_id);
+    for (size_t i = MODULE_N_WRAPPER_ROWS; i < *row->n_fields; i++) {
+        const struct field *field = &row->fields[i];
 
         if (field->kind == FIELD_PROVIDER) {
             json_put_name(out, field->name);
-            put_document_provider(out, oauth, names);
+            put_document_provider(out, module, names);
         } else {
-            field_write(out, field, (const char *)&oauth->module + field->offset);
+            field_write(out, field, (const char *)&module->value + field->offset);
         }
-    }
-    json_close(out, '}');
-}
-
-void document_write_mutual_tls(struct buf *out, const struct document_mutual_tls *module)
-{
-    json_open(out, '{');
-    json_put_member(out, "id", module->id);
-    for (size_t i = MODULE_N_WRAPPER_ROWS; i < mutual_tls_module_n_fields; i++) {
-        const struct field *field = &mutual_tls_module_fields[i];
-
-        field_write(out, field, (const char *)&module->module + field->offset);
     }
     json_close(out, '}');
 }

@@ -10,6 +10,7 @@
 #include "base/invisible.h"
 #include "base/time.h"
 #include "json/write.h"
+#include "model/uri.h"
 
 /* A table, as the context of is_known(). */
 struct table {
@@ -37,7 +38,7 @@ static void suggest(struct buf *out, struct text name, const struct table *table
     for (size_t i = 0; i < table->n_fields; i++) {
         const struct field *field = &table->fields[i];
 
-        if (field->mistaken && text_eq(text_of(field->mistaken), name))
+        if (field->answered && text_eq(text_of(field->answered), name))
             buf_printf(out, "Give %s instead. ", field->name);
         if (field->provider > 0 && field->provider == called)
             buf_printf(out, "%s is %s. ", identity_provider_at(called)->title, field->name);
@@ -263,6 +264,29 @@ static bool refuse_given(const struct field *field, const struct json_node *node
     return error_field(err, field->invalid, path, "%s", error_row(field->invalid)->text);
 }
 
+/* A time of 1970 and before would stand for none. */
+static bool read_moment(const struct field *field, const struct json_node *node, int64_t *out,
+                        struct error *err)
+{
+    struct text value = {0};
+    char path[JSON_PATH_SIZE];
+    int64_t us;
+
+    if (json_is_null(node))
+        *out = 0;
+    if (!json_get_text(node, &value, err))
+        return false;
+    if (!value.s)
+        return true;
+    if (!time_read(value, &us) || us < TIME_SECOND_US) {
+        json_path(path, node, -1);
+        return error_field(err, field->invalid != ERR_NONE ? field->invalid : ERR_WRONG_VALUE, path,
+                           "%s is not a time after 1970, such as 2026-01-31T23:59:59Z.", path);
+    }
+    *out = us / TIME_SECOND_US;
+    return true;
+}
+
 static bool read_field(const struct field *field, const struct json_node *node, void *value,
                        const struct field_reader *reader, struct error *err)
 {
@@ -275,6 +299,8 @@ static bool read_field(const struct field *field, const struct json_node *node, 
         return json_get_bool(node, value, err);
     case FIELD_UINT32:
         return json_get_uint32(node, value, err);
+    case FIELD_TIME_OR_NULL:
+        return read_moment(field, node, value, err);
     case FIELD_REFUSED:
         return refuse_given(field, node, err);
     case FIELD_PROVIDER:
@@ -295,6 +321,9 @@ bool fields_read(const struct json_node *object, const struct field *fields, siz
 
         if (!read_field(&fields[i], &node, (char *)target + fields[i].offset, reader, err))
             return false;
+        if (fields[i].given &&
+            (json_given(&node) || (fields[i].kind == FIELD_TIME_OR_NULL && json_is_null(&node))))
+            *(bool *)((char *)target + fields[i].given) = true;
     }
     return true;
 }
@@ -335,6 +364,12 @@ void field_write_value(struct buf *out, enum field_kind kind, const void *value)
     case FIELD_TIME:
         put_seconds(out, *(const int64_t *)value);
         break;
+    case FIELD_TIME_OR_NULL:
+        if (*(const int64_t *)value)
+            put_seconds(out, *(const int64_t *)value);
+        else
+            json_put_null(out);
+        break;
     case FIELD_PROVIDER:
     case FIELD_OBJECT:
     case FIELD_REFUSED:
@@ -346,6 +381,36 @@ void field_write(struct buf *out, const struct field *field, const void *value)
 {
     json_put_name(out, field->name);
     field_write_value(out, field->kind, value);
+}
+
+const char *field_answered(const struct field *field)
+{
+    return field->answered ? field->answered : field->name;
+}
+
+void field_answer_entry(struct buf *out, const struct field *field, struct text id,
+                        struct text base_url)
+{
+    json_open(out, '{');
+    json_put_member(out, "id", id);
+    uri_write(out, base_url, field->path, id);
+    json_close(out, '}');
+}
+
+void field_answer(struct buf *out, const struct field *field, const void *value,
+                  struct text base_url)
+{
+    const struct text_list *list = value;
+
+    json_put_name(out, field_answered(field));
+    if (!field->path) {
+        field_write_value(out, field->kind, value);
+        return;
+    }
+    json_open(out, '[');
+    for (size_t i = 0; i < list->n; i++)
+        field_answer_entry(out, field, list->items[i], base_url);
+    json_close(out, ']');
 }
 
 static bool is_read_by_model(const struct field *field)
@@ -368,11 +433,13 @@ void fields_fill(const struct field *fields, size_t n_fields, void *target)
     for (size_t i = 0; i < n_fields; i++) {
         void *value = (char *)target + fields[i].offset;
 
-        if (fields[i].absent != FIELD_EMPTY)
+        if (fields[i].absent == FIELD_YES)
+            *(bool *)value = true;
+        else if (fields[i].absent == FIELD_ASIS)
             continue;
-        if (fields[i].kind == FIELD_TEXT && !((struct text *)value)->s)
+        else if (fields[i].kind == FIELD_TEXT && !((struct text *)value)->s)
             *(struct text *)value = text_of("");
-        if (fields[i].kind == FIELD_TEXTS)
+        else if (fields[i].kind == FIELD_TEXTS)
             ((struct text_list *)value)->given = true;
     }
 }

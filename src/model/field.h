@@ -18,15 +18,16 @@
 #define FIELD_MAX_ENTRIES 1000
 
 enum field_kind {
-    FIELD_TEXT,     /* struct text */
-    FIELD_TEXTS,    /* struct text_list */
-    FIELD_BOOL,     /* bool */
-    FIELD_UINT32,   /* uint32_t */
-    FIELD_NUMBER,   /* int64_t; in no body */
-    FIELD_TIME,     /* int64_t, seconds since 1970; in no body */
-    FIELD_PROVIDER, /* int, the position of an identity provider; the model reads it itself */
-    FIELD_OBJECT,   /* the model reads it itself */
-    FIELD_REFUSED   /* a known name that is not accepted here: its error is `invalid` */
+    FIELD_TEXT,         /* struct text */
+    FIELD_TEXTS,        /* struct text_list */
+    FIELD_BOOL,         /* bool */
+    FIELD_UINT32,       /* uint32_t */
+    FIELD_NUMBER,       /* int64_t; in no body */
+    FIELD_TIME,         /* int64_t, seconds since 1970; in no body */
+    FIELD_TIME_OR_NULL, /* the same, and in bodies; 0: null */
+    FIELD_PROVIDER,     /* int, the position of an identity provider; the model reads it itself */
+    FIELD_OBJECT,       /* the model reads it itself */
+    FIELD_REFUSED       /* a known name that is not accepted here: its error is `invalid` */
 };
 
 /* What member_table.h says of a row; the first of each for the rows of other tables. */
@@ -39,7 +40,7 @@ enum field_use {
     FIELD_USE_SERVER
 };
 enum field_shown { FIELD_SHOWN, FIELD_READ, FIELD_HIDDEN };
-enum field_absent { FIELD_ASIS, FIELD_EMPTY };
+enum field_absent { FIELD_ASIS, FIELD_EMPTY, FIELD_FILLED, FIELD_YES };
 
 /* A value that is sealed in the database.  A row of this has the offset of the plain text. */
 struct field_secret {
@@ -53,16 +54,18 @@ struct field_secret {
  */
 struct field {
     const char *name;
-    const char *mistaken; /* a name that callers use by mistake; NULL: none */
+    const char *answered; /* the name in answers, which callers give by mistake; NULL: the same */
+    const char *path;     /* in answers, each entry is the identifier of something at it; or NULL */
     int provider;         /* the position of the identity provider that it selects; 0: of none */
     enum field_kind kind;
     enum field_use use;
     enum field_shown shown;
     enum field_absent absent;
-    size_t offset;            /* of the value in the target struct */
-    bool is_secret;           /* messages do not quote the value */
-    bool is_sealed;           /* the value is a struct field_secret */
-    size_t max;               /* bytes of the text, or of each entry */
+    size_t offset;  /* of the value in the target struct */
+    size_t given;   /* of a bool in it: whether a body gives the value; 0: there is none */
+    bool is_secret; /* messages do not quote the value */
+    bool is_sealed; /* the value is a struct field_secret */
+    size_t max;     /* bytes of the text, or of each entry */
     enum error_code too_long; /* more than that */
     enum error_code too_many; /* more than FIELD_MAX_ENTRIES entries */
     enum error_code empty;    /* an empty text, or entry */
@@ -106,8 +109,9 @@ MUST_CHECK bool fields_known(const struct json_node *object, const struct field 
                              size_t n_fields, struct error *err);
 
 /* Reads the members of the table into the struct at target.  Absent and null members leave it
- * unchanged.  Text belongs to the tree, arrays to the arena.  Returns false with the error of the
- * first wrong member in the order of the table; target may be partly filled then. */
+ * unchanged, but null is a value for FIELD_TIME_OR_NULL.  Text belongs to the tree, arrays to the
+ * arena.  Returns false with the error of the first wrong member in the order of the table; target
+ * may be partly filled then. */
 MUST_CHECK bool fields_read(const struct json_node *object, const struct field *fields,
                             size_t n_fields, void *target, const struct field_reader *reader,
                             struct error *err);
@@ -115,8 +119,7 @@ MUST_CHECK bool fields_read(const struct json_node *object, const struct field *
 /* The check `valid` of rows whose text or entries are identifiers (base/ident.h). */
 MUST_CHECK bool field_ident_valid(struct text value, const char **why);
 
-/* Fills in what a new row has where a body gave nothing: rows of FIELD_EMPTY get the empty value.
- */
+/* Fills in what a new row has where a body gives nothing. */
 void fields_fill(const struct field *fields, size_t n_fields, void *target);
 
 /* Copies the text of a struct into the arena.  Returns false if memory runs out. */
@@ -135,6 +138,17 @@ void field_write_value(struct buf *out, enum field_kind kind, const void *value)
 
 /* Writes the name of a row, and the value at that address. */
 void field_write(struct buf *out, const struct field *field, const void *value);
+
+/* Writes the name and the value of a row as answers have them, with URIs where it has a path. */
+void field_answer(struct buf *out, const struct field *field, const void *value,
+                  struct text base_url);
+
+/* Writes a value of a row that has a path, as an object of the list that answers have. */
+void field_answer_entry(struct buf *out, const struct field *field, struct text id,
+                        struct text base_url);
+
+/* Returns the name of a row in answers. */
+const char *field_answered(const struct field *field);
 
 /* Writes the names and values of the rows that are shown, except sealed ones and those that the
  * model reads itself. */

@@ -13,7 +13,9 @@
  *             NUMBER  int64_t, bigint             TIME      int64_t in seconds, timestamptz
  *             SECRET  struct field_secret, sealed: the columns name_key_id and name_sealed
  *             PROVIDER  int, smallint: the position of the identity provider; 0, NULL: none
- *             A column of BOOL, UINT32, NUMBER and TIME is NOT NULL.
+ *             TIME_OR_NULL  int64_t in seconds, timestamptz; 0, NULL: none.  A body's null is none
+ *             A column of BOOL, UINT32, NUMBER and TIME is NOT NULL.  Beside a BOOL, UINT32 and
+ *             TIME_OR_NULL that bodies change, the struct has NAME_given: whether a body gives it.
  *     use     KEY     identifies the resource in its account
  *             PATH    the same, and the resource's struct has it not
  *             CHANGE  in the bodies of POST, PUT and PATCH
@@ -26,8 +28,8 @@
  *             READ    in none of them, but read with them
  *             HIDDEN
  *     filter  FILTERED, a filter may name it; UNFILTERED
- *     absent  what a new row has if the body lacks it: EMPTY, an empty text or list; ASIS, NULL or
- *             what the model has filled in
+ *     absent  what a new row has if the body lacks it: EMPTY, an empty text or list; ASIS, NULL,
+ *             false or 0.  Of modules, which the model fills in: FILLED, as EMPTY; YES, true
  *     ...     the rest of its struct field
  *
  * The order is that of answers, of columns and of parameters.
@@ -61,7 +63,7 @@
 #define OAUTH_MODULE_MEMBERS(MEMBER, PROVIDER_MEMBER, with)                                        \
     MEMBER(with, edge_id, TEXT, PATH, ERR_NONE, HIDDEN, FILTERED, ASIS)                            \
     MEMBER(with, route_id, TEXT, PATH, ERR_NONE, HIDDEN, UNFILTERED, ASIS)                         \
-    MEMBER(with, enabled, BOOL, CHANGE, ERR_NONE, SHOWN, FILTERED, ASIS)                           \
+    MEMBER(with, enabled, BOOL, CHANGE, ERR_NONE, SHOWN, FILTERED, YES)                            \
     MEMBER(with, provider, PROVIDER, CHANGE, ERR_NONE, SHOWN, UNFILTERED, ASIS)                    \
     PROVIDER_MEMBER(with, client_id, TEXT, CHANGE, ERR_NONE, SHOWN, UNFILTERED, ASIS,              \
            .max = OAUTH_TEXT_MAX, .too_long = ERR_CLIENT_ID_TOO_LONG)                              \
@@ -98,9 +100,9 @@
 
 #define MUTUAL_TLS_MODULE_MEMBERS(MEMBER, with)                                                    \
     MEMBER(with, edge_id, TEXT, PATH, ERR_NONE, HIDDEN, FILTERED, ASIS)                            \
-    MEMBER(with, enabled, BOOL, CHANGE, ERR_NONE, SHOWN, FILTERED, ASIS)                           \
-    MEMBER(with, certificate_authority_ids, TEXTS, CHANGE, ERR_NONE, SHOWN, FILTERED, ASIS,        \
-           .mistaken = "certificate_authorities", /* the name in answers */                        \
+    MEMBER(with, enabled, BOOL, CHANGE, ERR_NONE, SHOWN, FILTERED, YES)                            \
+    MEMBER(with, certificate_authority_ids, TEXTS, CHANGE, ERR_NONE, SHOWN, FILTERED, FILLED,      \
+           .answered = "certificate_authorities", .path = "/certificate_authorities/",             \
            .too_many = ERR_AUTHORITIES_TOO_MANY, .repeated = ERR_AUTHORITY_REPEATED,               \
            .valid = field_ident_valid, .invalid = ERR_AUTHORITY_ID_MALFORMED)                      \
     MEMBER(with, revision, NUMBER, SERVER, ERR_NONE, READ, UNFILTERED, ASIS)

@@ -34,12 +34,14 @@ static bool check_flat_absent(const struct json_node *body, const struct field *
     return true;
 }
 
-bool module_read(const struct json_node *body, const struct module_ids *ids,
+bool module_read(const struct json_node *body, const struct module_place *place,
                  const struct field *fields, size_t n_fields, void *target,
                  const struct field_reader *reader, struct json_node *module, struct error *err)
 {
+    struct text id = place->route_id.s ? place->route_id : place->edge_id;
+
     if (!fields_known(body, fields, n_fields, err) ||
-        !check_id(body, "edge_id", ids->edge_id, err) || !check_id(body, "id", ids->id, err))
+        !check_id(body, "edge_id", place->edge_id, err) || !check_id(body, "id", id, err))
         return false;
     *module = json_member(body, "module");
     if (!json_given(module)) {

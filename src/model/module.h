@@ -16,18 +16,18 @@
     }
 #define MODULE_N_WRAPPER_ROWS 3
 
-/* The identifiers of the path, which a body may repeat.  Absent: the path has none, and those of
- * the body say nothing. */
-struct module_ids {
+/* The edge of a module, and the route if it is of one.  A body may repeat them.  Absent: those of a
+ * body say nothing. */
+struct module_place {
     struct text edge_id;
-    struct text id;
+    struct text route_id;
 };
 
 /* Finds the object with the module's fields in a body of any form, and reads its members into
  * target by the table, which begins with MODULE_WRAPPER_ROWS.  Sets *module to that object, for
  * members that the table does not read; it points to body.  Returns false with the errors of
  * fields_known() and fields_read(), ERR_ID_MISMATCH or ERR_MODULE_TWICE. */
-MUST_CHECK bool module_read(const struct json_node *body, const struct module_ids *ids,
+MUST_CHECK bool module_read(const struct json_node *body, const struct module_place *place,
                             const struct field *fields, size_t n_fields, void *target,
                             const struct field_reader *reader, struct json_node *module,
                             struct error *err);

@@ -7,8 +7,6 @@
 #include "base/ascii.h"
 #include "json/write.h"
 #include "model/domain.h"
-#include "model/member.h"
-#include "model/uri.h"
 
 #define COOKIE_PREFIX_MAX 100
 #define EMAIL_LOCAL_MAX 64
@@ -328,16 +326,17 @@ static bool read_provider(const struct json_node *provider, const struct oauth_n
     return select_provider(&candidates, provider, names, module, err);
 }
 
-bool oauth_module_read(const struct json_node *body, const struct module_ids *ids,
+bool oauth_module_read(const struct json_node *body, const struct module_place *place,
                        const struct oauth_names *names, const struct field_reader *reader,
                        struct oauth_module *module, struct error *err)
 {
     struct json_node inner;
     struct json_node provider;
 
-    *module = (struct oauth_module){.enabled = true};
-    if (!module_read(body, ids, oauth_module_fields, oauth_module_n_fields, module, reader, &inner,
-                     err))
+    *module = (struct oauth_module){.provider = 0};
+    fields_fill(oauth_module_fields, oauth_module_n_fields, module);
+    if (!module_read(body, place, oauth_module_fields, oauth_module_n_fields, module, reader,
+                     &inner, err))
         return false;
     provider = json_member(&inner, "provider");
     if (!read_provider(&provider, names, reader, module, err))
@@ -389,23 +388,4 @@ void oauth_module_write_members(struct buf *out, const struct oauth_module *modu
         else
             field_write(out, field, (const char *)&shown + field->offset);
     }
-}
-
-void oauth_module_write(struct buf *out, const struct oauth_module *module,
-                        const struct oauth_names *names)
-{
-    json_open(out, '{');
-    oauth_module_write_members(out, module, names);
-    json_close(out, '}');
-}
-
-void oauth_module_write_uri(struct buf *out, struct text base_url, struct text edge_id,
-                            struct text route_id)
-{
-    uri_add_base(out, base_url);
-    buf_puts(out, "/edges/https/");
-    uri_add_id(out, edge_id);
-    buf_puts(out, "/routes/");
-    uri_add_id(out, route_id);
-    buf_puts(out, "/oauth");
 }

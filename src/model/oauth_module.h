@@ -10,6 +10,7 @@
 #include "json/check.h"
 #include "model/field.h"
 #include "model/identity_provider.h"
+#include "model/member.h"
 #include "model/module.h"
 
 /* Bytes of the longest client secret, and of other texts of a provider. */
@@ -26,28 +27,21 @@ struct oauth_names {
     const char *cookie_prefix;
 };
 
+/* clang-format off */
+
 /* The configuration of one provider. */
 struct oauth_provider {
-    struct text client_id;
-    struct field_secret client_secret;
-    struct text_list scopes;
-    struct text_list email_addresses;
-    struct text_list email_domains;
-    struct text_list teams;
-    struct text_list organizations;
+    OAUTH_MODULE_MEMBERS(MEMBER_NOT, MEMBER_DECLARED, _)
 };
 
+/* provider is a position, 1 to OAUTH_N_PROVIDERS; 0: none is selected.  An absent cookie_prefix is the
+ * default.  Times are in seconds. */
 struct oauth_module {
-    bool enabled;
-    int provider; /* position, 1 to OAUTH_N_PROVIDERS; 0: none is selected */
+    OAUTH_MODULE_MEMBERS(MEMBER_DECLARED, MEMBER_NOT, _)
     struct oauth_provider config;
-    bool options_passthrough;
-    struct text cookie_prefix;   /* absent: the default */
-    uint32_t inactivity_timeout; /* seconds, as the next two */
-    uint32_t maximum_duration;
-    uint32_t auth_check_interval;
-    int64_t revision; /* not a member: for the ETag */
 };
+
+/* clang-format on */
 
 /* All members, in the order of their columns, with those of the provider. */
 extern const struct field oauth_module_members[];
@@ -78,22 +72,14 @@ MUST_CHECK bool oauth_email_address_valid(struct text value, const char **why);
 /* Reads the body of a PUT to the route of the path into *module, and fills in defaults.  Text
  * belongs to the tree, arrays to the arena.  Returns false with an error as module_read() does, or
  * for the provider. */
-MUST_CHECK bool oauth_module_read(const struct json_node *body, const struct module_ids *ids,
+MUST_CHECK bool oauth_module_read(const struct json_node *body, const struct module_place *place,
                                   const struct oauth_names *names,
                                   const struct field_reader *reader, struct oauth_module *module,
                                   struct error *err);
 
-/* Appends the module as JSON, with the client secret in the clear.  A lack of memory sets
- * out->failed. */
-void oauth_module_write(struct buf *out, const struct oauth_module *module,
-                        const struct oauth_names *names);
-
-/* Appends its members without the braces, for an object that has others too. */
+/* Appends the members as JSON, with the client secret in the clear, into an object that the caller
+ * has opened.  A lack of memory sets out->failed. */
 void oauth_module_write_members(struct buf *out, const struct oauth_module *module,
                                 const struct oauth_names *names);
-
-/* Appends the URI of a route's module.  base_url has no trailing slash. */
-void oauth_module_write_uri(struct buf *out, struct text base_url, struct text edge_id,
-                            struct text route_id);
 
 #endif

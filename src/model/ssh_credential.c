@@ -6,7 +6,6 @@
 
 #include "json/write.h"
 #include "model/acl.h"
-#include "model/member.h"
 #include "model/uri.h"
 
 #define ACL_RULE_FORMS                                                                             \

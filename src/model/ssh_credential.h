@@ -8,22 +8,15 @@
 #include "base/buf.h"
 #include "base/must_check.h"
 
-#include "model/field.h"
+#include "model/member.h"
 #include "model/public_key.h"
 
 /* A credential: what a body gives, or a row.  What is not given is absent. */
+/* clang-format off */
 struct ssh_credential {
-    struct text id;
-    int64_t created_at; /* seconds since 1970 */
-    struct text description;
-    struct text metadata;
-    struct text public_key;
-    struct text key_type; /* as the fingerprint, made from public_key */
-    struct text fingerprint;
-    struct text_list acl;
-    struct text owner_id;
-    int64_t revision; /* not a member: for the ETag */
+    SSH_CREDENTIAL_MEMBERS(MEMBER_DECLARED, _)
 };
+/* clang-format on */
 
 /* All members, and those of the bodies of POST and PATCH. */
 extern const struct field ssh_credential_members[];

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "model/resource_table.h"
 #include "nodes/nodes.h"
 #include "store/migrations.h"
 #include "store/script.h"
@@ -17,6 +18,8 @@ static const struct pg_statement nodes_statement = {
     .sql = "SELECT to_regproc('adit.keep_columns') IS NOT NULL",
 };
 
+#define MODULE_FUNCTIONS(with, NAME, table, ...) ",put_" #table ",delete_" #table
+
 /* What sql/optional/distributed.sql makes, and whether citus.sql was run. */
 static const struct pg_statement functions_statement = {
     .name = "schema_functions",
@@ -24,8 +27,7 @@ static const struct pg_statement functions_statement = {
     .sql =
         "SELECT string_agg(n.name, ', ' ORDER BY n.name), to_regproc('adit.keep_columns') IS NOT NULL"
         " FROM unnest('{note_caller,meets,create_ssh_credential,update_ssh_credential,"
-          "delete_ssh_credential,put_oauth_module,delete_oauth_module,put_mutual_tls_module,"
-          "delete_mutual_tls_module,note_key_uses}'::text[]) AS n (name)"
+          "delete_ssh_credential" MODULES(MODULE_FUNCTIONS, _) ",note_key_uses}'::text[]) AS n (name)"
         " WHERE NOT EXISTS (SELECT FROM pg_proc AS p"
           " WHERE p.pronamespace = to_regnamespace('adit')"
           " AND p.proname = n.name"

@@ -2,9 +2,11 @@
 /* The statements that are others where accounts are on several nodes. */
 #include <string.h>
 
+#include "model/resource_table.h"
 #include "nodes/nodes.h"
 #include "store/change.h"
 #include "store/member_sql.h"
+#include "store/resource_sql.h"
 #include "store/schema.h"
 #include "store/sql.h"
 
@@ -28,6 +30,32 @@ struct node_form {
 
 /* clang-format off */
 
+/* What a put and a deletion of a module call. */
+#define SEALED_FOR_PLAIN(NAME)
+#define SEALED_FOR_PROVIDER(NAME) " " NAME##_PARAM_1 "::text,"
+#define PARAMS_CALL(place, match, none) place ", " match "::bigint[], " none "::bigint[]"
+#define PUT_CALL(NAME, table, form)                                                                \
+    "SELECT * FROM adit.put_" table "("                                                            \
+      "$2::text, $1::bytea, $3::text, " NAME##_PARAMS "," SEALED_FOR_##form(NAME)                  \
+      " " IF_MATCH_##form(NAME) "::bigint[], " IF_NONE_MATCH_##form(NAME) "::bigint[])"
+#define DELETE_CALL(table, place)                                                                  \
+    "SELECT * FROM adit.delete_" table "("                                                         \
+      "$2::text, $1::bytea, $3::text, " DELETE_PARAMS_##place(PARAMS_CALL) ")"
+#define MODULE_WRITES(with, NAME, table, place, form, ...)                                         \
+    {.name = #table "_put", .sql = PUT_CALL(NAME, #table, form)},                                  \
+    {.name = #table "_delete", .sql = DELETE_CALL(#table, place)},
+
+/* Rows for each kind of module, and for each that is of routes. */
+#define FIND_ANYWHERE(with, NAME, table, place, ...)                                               \
+    " UNION ALL SELECT '" #table "', m.account_id, $1::text COLLATE \"C\""                         \
+    " FROM adit." #table " AS m WHERE true" PLACE_IS_RESOURCE_##place("m", "$1::text")
+#define ROUTES_ANYWHERE(with, NAME, table, place, ...) ROUTES_ANYWHERE_##place(#table)
+#define ROUTES_ANYWHERE_EDGE(table)
+#define ROUTES_ANYWHERE_ROUTE(table)                                                               \
+    " UNION ALL SELECT '" table "', m.account_id, m.edge_id || '/' || m.route_id"                  \
+    " FROM adit." table " AS m"                                                                    \
+    " WHERE m.edge_id = $1::text COLLATE \"C\""
+
 static const struct node_form forms[] = {
     /* ---- writes of callers: functions of sql/optional/distributed.sql ---- */
 
@@ -46,24 +74,7 @@ static const struct node_form forms[] = {
      .sql =
         "SELECT * FROM adit.delete_ssh_credential("
           "$2::text, $1::bytea, $3::text, $4::text, $5::bigint[], $6::bigint[])"},
-    {.name = "oauth_module_put",
-     .sql =
-        "SELECT * FROM adit.put_oauth_module("
-          "$2::text, $1::bytea, $3::text, " OAUTH_MODULE_PARAMS ","
-          " " OAUTH_MODULE_PARAM_1 "::text, " OAUTH_MODULE_PARAM_2 "::bigint[], " OAUTH_MODULE_PARAM_3 "::bigint[])"},
-    {.name = "oauth_module_delete",
-     .sql =
-        "SELECT * FROM adit.delete_oauth_module("
-          "$2::text, $1::bytea, $3::text, $4::text, $5::text, $6::bigint[], $7::bigint[])"},
-    {.name = "mutual_tls_module_put",
-     .sql =
-        "SELECT * FROM adit.put_mutual_tls_module("
-          "$2::text, $1::bytea, $3::text, " MUTUAL_TLS_MODULE_PARAMS ","
-          " " MUTUAL_TLS_MODULE_PARAM_1 "::bigint[], " MUTUAL_TLS_MODULE_PARAM_2 "::bigint[])"},
-    {.name = "mutual_tls_module_delete",
-     .sql =
-        "SELECT * FROM adit.delete_mutual_tls_module("
-          "$2::text, $1::bytea, $3::text, $4::text, $5::bigint[], $6::bigint[])"},
+    MODULES(MODULE_WRITES, _)
     /* $1 is the account. */
     {.name = "api_key_use_write",
      .sql =
@@ -199,28 +210,21 @@ static const struct node_form forms[] = {
             " FROM adit.api_key AS k WHERE k.id = $1::text COLLATE \"C\""
             " UNION ALL SELECT 'ssh_credential', c.account_id, c.id"
             " FROM adit.ssh_credential AS c WHERE c.id = $1::text COLLATE \"C\""
-            " UNION ALL SELECT 'oauth_module', m.account_id, $1::text COLLATE \"C\""
-            " FROM adit.oauth_module AS m"
-            " WHERE m.edge_id = split_part($1::text, '/', 1) COLLATE \"C\""
-              " AND m.route_id = split_part($1::text, '/', 2) COLLATE \"C\""
-            " UNION ALL SELECT 'mutual_tls_module', m.account_id, m.edge_id"
-            " FROM adit.mutual_tls_module AS m WHERE m.edge_id = $1::text COLLATE \"C\""
+            MODULES(FIND_ANYWHERE, _)
         ") AS p (kind, account_id, resource)"
         " WHERE $2::text IS NULL OR p.account_id = $2::text COLLATE \"C\""
         " ORDER BY p.account_id, p.kind"
         " LIMIT 10"},
     {.name = "history_find_routes",
      .sql =
-        "SELECT DISTINCT 'oauth_module', r.account_id, r.resource"
-        " FROM (SELECT e.account_id, e.resource"
+        "SELECT DISTINCT r.kind, r.account_id, r.resource"
+        " FROM (SELECT " CHANGE_KIND("e.event") ", e.account_id, e.resource"
             " FROM adit.audit_event AS e"
             " WHERE e.resource > ($1::text || '/') COLLATE \"C\""
               " AND e.resource < ($1::text || '0') COLLATE \"C\""
-            " UNION ALL SELECT m.account_id, m.edge_id || '/' || m.route_id"
-            " FROM adit.oauth_module AS m"
-            " WHERE m.edge_id = $1::text COLLATE \"C\") AS r (account_id, resource)"
+            MODULES(ROUTES_ANYWHERE, _) ") AS r (kind, account_id, resource)"
         " WHERE $2::text IS NULL OR r.account_id = $2::text COLLATE \"C\""
-        " ORDER BY r.account_id, r.resource"
+        " ORDER BY r.account_id, r.resource, r.kind"
         " LIMIT 10"},
 };
 

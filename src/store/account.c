@@ -61,29 +61,33 @@ static const struct pg_statement rename_statement = {
         " RETURNING id",
 };
 
+#define MODULE_TYPE(with, NAME, table, ...) PG_BIGINT
+#define COUNT_MODULES(with, NAME, table, ...)                                                      \
+    ", (SELECT count(*) FROM adit." #table " AS m"                                                 \
+      " WHERE m.account_id = a.id) AS " #table "s"
+#define ADD_MODULES(with, NAME, table, ...) " + a." #table "s"
+#define ALSO_MODULES(with, NAME, table, ...) ", a." #table "s"
+
 /* $1 id. */
 static const struct pg_statement delete_statement = {
     .name = "account_delete",
-    .types = PG_BIGINT PG_BIGINT PG_BIGINT,
+    .types = PG_BIGINT MODULES(MODULE_TYPE, _),
     .writes = true,
     .sql =
         "WITH a AS MATERIALIZED ("
             "SELECT a.id,"
               " (SELECT count(*) FROM adit.principal AS p"
-                " WHERE p.account_id = a.id) AS principals,"
-              " (SELECT count(*) FROM adit.oauth_module AS m"
-                " WHERE m.account_id = a.id) AS oauth_modules,"
-              " (SELECT count(*) FROM adit.mutual_tls_module AS m"
-                " WHERE m.account_id = a.id) AS mutual_tls_modules"
+                " WHERE p.account_id = a.id) AS principals"
+              MODULES(COUNT_MODULES, _)
             " FROM adit.account AS a"
             " WHERE a.id = $1::text COLLATE \"C\""
         "), gone AS ("
             "DELETE FROM adit.account AS g"
             " USING a"
             " WHERE g.id = a.id"
-              " AND a.principals + a.oauth_modules + a.mutual_tls_modules = 0"
+              " AND a.principals" MODULES(ADD_MODULES, _) " = 0"
         ")"
-        " SELECT a.principals, a.oauth_modules, a.mutual_tls_modules"
+        " SELECT a.principals" MODULES(ALSO_MODULES, _)
         " FROM a",
 };
 
@@ -153,8 +157,8 @@ bool account_delete(struct pg *pg, struct text id, struct account_rest *rest, st
     *rest = (struct account_rest){.found = pg_rows(result) > 0};
     if (rest->found) {
         rest->principals = pg_int(result, 0, 0);
-        rest->oauth_modules = pg_int(result, 0, 1);
-        rest->mutual_tls_modules = pg_int(result, 0, 2);
+        for (int kind = 0; kind < RESOURCE_N_KINDS; kind++)
+            rest->modules[kind] = pg_int(result, 0, 1 + kind);
     }
     pg_result_free(result);
     return true;

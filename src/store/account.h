@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/ident.h"
 #include "base/must_check.h"
+#include "model/resource.h"
 #include "pg/pg.h"
 
 /* Creates an account and sets id to its identifier. */
@@ -37,8 +38,7 @@ MUST_CHECK bool account_rename(struct pg *pg, struct text id, struct text name, 
 struct account_rest {
     bool found; /* there is such an account */
     int64_t principals;
-    int64_t oauth_modules;
-    int64_t mutual_tls_modules;
+    int64_t modules[RESOURCE_N_KINDS];
 };
 
 /* Deletes an account if nothing stands in it.  Sets *rest to what did before. */

@@ -3,6 +3,8 @@
 #ifndef ADIT_STORE_CHANGE_H
 #define ADIT_STORE_CHANGE_H
 
+#include "model/member_names.h"
+
 /* A value as text for people: JSON, and at most 200 characters of it. */
 #define CHANGE_VALUE(value)                                                                        \
     "CASE WHEN length((" value ")::text) > 200 THEN left((" value ")::text, 199) || '...'"         \
@@ -19,8 +21,7 @@
         " ELSE " CHANGE_VALUE(before " -> n.key") " || ' -> ' || " CHANGE_VALUE("n.value") " END,"  \
       " '; ' ORDER BY n.key)"                                                                      \
     " FROM jsonb_each(coalesce(" after ", " before ")) AS n"                                       \
-    " WHERE n.key <> ALL ('{account_id,id,edge_id,route_id,kind,revision,incarnation,"             \
-      "client_secret_key_id,fingerprint,key_type}'::text[])"                                       \
+    " WHERE n.key <> ALL ('{account_id,kind,incarnation," MEMBER_UNCHOSEN "}'::text[])"                                       \
       " AND CASE WHEN " before " IS NULL OR " after " IS NULL"                                     \
         " THEN n.value NOT IN ('null', '\"\"', '[]', '0')"                                         \
         " ELSE n.value IS DISTINCT FROM " before " -> n.key END)"

@@ -8,6 +8,7 @@
 #include "store/member_row.h"
 #include "store/member_sql.h"
 #include "store/oauth_secret.h"
+#include "store/resource_sql.h"
 #include "store/sql.h"
 
 /* Rows per statement: at most 16 MiB, as a row has at most 64 KiB. */
@@ -36,12 +37,25 @@
 #define CREDENTIAL_COLUMNS "c.account_id, " SSH_CREDENTIAL_COLUMNS("c.") ", c.fingerprint"
 #define CREDENTIAL_TYPES PG_TEXT SSH_CREDENTIAL_TYPES PG_TEXT
 
-#define OAUTH_COLUMNS                                                                              \
-    "m.account_id, m.edge_id, m.route_id, " OAUTH_MODULE_COLUMNS("m.", "m.client_secret_sealed")
-#define OAUTH_TYPES PG_TEXT PG_TEXT PG_TEXT OAUTH_MODULE_TYPES
+/* Of modules. */
+#define MODULE_COLUMNS_PLAIN(NAME, place)                                                          \
+    "m.account_id, " PLACE_COLUMNS_##place ", " NAME##_COLUMNS("m.")
+#define MODULE_COLUMNS_PROVIDER(NAME, place)                                                       \
+    "m.account_id, " PLACE_COLUMNS_##place ", " NAME##_COLUMNS("m.", "m.client_secret_sealed")
+#define MODULE_TYPES(NAME, place) PG_TEXT PLACE_TYPES_##place NAME##_TYPES
 
-#define MUTUAL_TLS_COLUMNS "m.account_id, m.edge_id, " MUTUAL_TLS_MODULE_COLUMNS("m.")
-#define MUTUAL_TLS_TYPES PG_TEXT PG_TEXT MUTUAL_TLS_MODULE_TYPES
+/* $1 account_id, $2 and maybe $3 the place. */
+#define AFTER_EDGE                                                                                 \
+    " WHERE (m.account_id, m.edge_id) > ($1::text COLLATE \"C\", $2::text COLLATE \"C\")"          \
+      " AND ($4::text IS NULL OR m.account_id = $4::text COLLATE \"C\")"                           \
+    " ORDER BY m.account_id, m.edge_id"                                                            \
+    " LIMIT $3::bigint"
+#define AFTER_ROUTE                                                                                \
+    " WHERE (m.account_id, m.edge_id, m.route_id)"                                                 \
+      " > ($1::text COLLATE \"C\", $2::text COLLATE \"C\", $3::text COLLATE \"C\")"                \
+      " AND ($5::text IS NULL OR m.account_id = $5::text COLLATE \"C\")"                           \
+    " ORDER BY m.account_id, m.edge_id, m.route_id"                                                \
+    " LIMIT $4::bigint"
 
 /* The rows after the last one.  Each list ends with $n how many, $n+1 the only account or NULL. */
 static const struct pg_statement scan_statements[DOCUMENT_N_KINDS] = {
@@ -83,31 +97,12 @@ static const struct pg_statement scan_statements[DOCUMENT_N_KINDS] = {
             " ORDER BY c.account_id, c.id"
             " LIMIT $3::bigint",
     },
-    /* $1 account_id, $2 edge_id, $3 route_id. */
-    [DOCUMENT_OAUTH] = {
-        .name = "document_scan_oauth",
-        .types = OAUTH_TYPES,
-        .sql =
-            "SELECT " OAUTH_COLUMNS
-            " FROM adit.oauth_module AS m"
-            " WHERE (m.account_id, m.edge_id, m.route_id)"
-              " > ($1::text COLLATE \"C\", $2::text COLLATE \"C\", $3::text COLLATE \"C\")"
-              " AND ($5::text IS NULL OR m.account_id = $5::text COLLATE \"C\")"
-            " ORDER BY m.account_id, m.edge_id, m.route_id"
-            " LIMIT $4::bigint",
-    },
-    /* $1 account_id, $2 edge_id. */
-    [DOCUMENT_MUTUAL_TLS] = {
-        .name = "document_scan_mutual_tls",
-        .types = MUTUAL_TLS_TYPES,
-        .sql =
-            "SELECT " MUTUAL_TLS_COLUMNS
-            " FROM adit.mutual_tls_module AS m"
-            " WHERE (m.account_id, m.edge_id) > ($1::text COLLATE \"C\", $2::text COLLATE \"C\")"
-              " AND ($4::text IS NULL OR m.account_id = $4::text COLLATE \"C\")"
-            " ORDER BY m.account_id, m.edge_id"
-            " LIMIT $3::bigint",
-    },
+#define SCAN_MODULES(with, NAME, table, place, form, path, missing, brief, title)                         \
+    [DOCUMENT_##NAME] = {                                                                          \
+        .name = "document_scan_" brief,                                                            \
+        .types = MODULE_TYPES(NAME, place),                                                        \
+        .sql = "SELECT " MODULE_COLUMNS_##form(NAME, place) " FROM adit." #table " AS m" AFTER_##place},
+    MODULES(SCAN_MODULES, _)
 };
 
 static const struct pg_statement find_statements[DOCUMENT_N_KINDS] = {
@@ -156,30 +151,13 @@ static const struct pg_statement find_statements[DOCUMENT_N_KINDS] = {
               " AND c.id = f.id"
             " ORDER BY c.created_at, c.id",
     },
-    /* $1 account_id, $2 edge_ids, $3 route_ids. */
-    [DOCUMENT_OAUTH] = {
-        .name = "document_find_oauth",
-        .types = OAUTH_TYPES,
-        .sql =
-            "SELECT " OAUTH_COLUMNS
-            " FROM unnest($2::text[], $3::text[]) AS k (edge_id, route_id)"
-            " JOIN adit.oauth_module AS m"
-              " ON m.account_id = $1::text COLLATE \"C\""
-              " AND m.edge_id = k.edge_id COLLATE \"C\""
-              " AND m.route_id = k.route_id COLLATE \"C\""
-            " ORDER BY m.edge_id, m.route_id",
-    },
-    /* $1 account_id, $2 edge_ids. */
-    [DOCUMENT_MUTUAL_TLS] = {
-        .name = "document_find_mutual_tls",
-        .types = MUTUAL_TLS_TYPES,
-        .sql =
-            "SELECT " MUTUAL_TLS_COLUMNS
-            " FROM adit.mutual_tls_module AS m"
-            " WHERE m.account_id = $1::text COLLATE \"C\""
-              " AND m.edge_id = ANY ($2::text[] COLLATE \"C\")"
-            " ORDER BY m.edge_id",
-    },
+    /* $1 account_id, $2 edge_ids and maybe $3 route_ids. */
+#define FIND_MODULES(with, NAME, table, place, form, path, missing, brief, title)                         \
+    [DOCUMENT_##NAME] = {                                                                          \
+        .name = "document_find_" brief,                                                            \
+        .types = MODULE_TYPES(NAME, place),                                                        \
+        .sql = "SELECT " MODULE_COLUMNS_##form(NAME, place) PLACE_FOUND_##place(#table)},
+    MODULES(FIND_MODULES, _)
 };
 
 /* $1 account_id, $2 fingerprints.  The index is that of sql/optional/unique_public_keys.sql. */
@@ -240,32 +218,31 @@ static bool read_credential_row(const struct pg_result *result, int row, struct 
     return credential->created_at.s != NULL;
 }
 
-static bool read_oauth_row(const struct pg_result *result, int row, struct arena *arena,
-                           struct document_oauth *oauth)
-{
-    *oauth =
-        (struct document_oauth){.edge_id = pg_text(result, row, 1), .id = pg_text(result, row, 2)};
-    return member_row_read(result, row, 3, oauth_module_members, oauth_module_n_members,
-                           &oauth->module, arena);
-}
-
 /* Returns false with *err for a module that would lose its provider in a document. */
 static bool provider_is_known(const struct pg_result *result, int row,
-                              const struct document_oauth *oauth, struct error *err)
+                              const struct document_module *module, struct error *err)
 {
-    return oauth->module.provider > 0 || pg_is_null(result, row, 3 + OAUTH_MODULE_PROVIDER) ||
+    return module->value.oauth_module.provider > 0 ||
+           pg_is_null(result, row, 3 + OAUTH_MODULE_PROVIDER) ||
            error_cause(err, ERR_INTERNAL,
                        "edge %.*s, route %.*s: the module has a provider that only a later version "
                        "of Adit knows; use that version",
-                       (int)oauth->edge_id.len, oauth->edge_id.s, (int)oauth->id.len, oauth->id.s);
+                       (int)module->place.edge_id.len, module->place.edge_id.s,
+                       (int)module->place.route_id.len, module->place.route_id.s);
 }
 
-static bool read_mutual_tls_row(const struct pg_result *result, int row, struct arena *arena,
-                                struct document_mutual_tls *module)
+static bool read_module_row(const struct pg_result *result, int row, enum resource_kind kind,
+                            struct arena *arena, struct document_module *module, struct error *err)
 {
-    *module = (struct document_mutual_tls){.id = pg_text(result, row, 1)};
-    return member_row_read(result, row, 2, mutual_tls_module_members, mutual_tls_module_n_members,
-                           &module->module, arena);
+    const struct resource_row *of = resource_row(kind);
+
+    *module = (struct document_module){.place = {.edge_id = pg_text(result, row, 1)}};
+    if (of->of_route)
+        module->place.route_id = pg_text(result, row, 2);
+    if (!member_row_read(result, row, of->of_route ? 3 : 2, of->members, *of->n_members,
+                         &module->value, arena))
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    return !of->has_provider || provider_is_known(result, row, module, err);
 }
 
 bool document_row_read(const struct pg_result *result, enum document_kind kind, int row,
@@ -285,26 +262,18 @@ bool document_row_read(const struct pg_result *result, enum document_kind kind, 
     case DOCUMENT_CREDENTIAL:
         ok = read_credential_row(result, row, arena, &out->entry.of.credential);
         break;
-    case DOCUMENT_OAUTH:
-        ok = read_oauth_row(result, row, arena, &out->entry.of.oauth);
-        if (ok && !provider_is_known(result, row, &out->entry.of.oauth, err))
-            return false;
-        break;
-    case DOCUMENT_MUTUAL_TLS:
-        ok = read_mutual_tls_row(result, row, arena, &out->entry.of.mutual_tls);
-        break;
-    case DOCUMENT_N_KINDS:
-        break;
+    default:
+        return read_module_row(result, row, document_module_kind(kind), arena,
+                               &out->entry.of.module, err);
     }
     return ok || error_set(err, ERR_OUT_OF_MEMORY);
 }
 
 static struct keyring_place secret_place_of(const struct document_row *row)
 {
-    const struct document_oauth *oauth = &row->entry.of.oauth;
-    struct oauth_route route = {.edge_id = oauth->edge_id, .route_id = oauth->id};
+    const struct document_module *module = &row->entry.of.module;
 
-    return oauth_secret_place(row->account_id, &route, oauth->module.provider);
+    return oauth_secret_place(row->account_id, &module->place, module->value.oauth_module.provider);
 }
 
 bool document_row_secret(const struct document_row *row, struct keyring *keyring,
@@ -312,7 +281,8 @@ bool document_row_secret(const struct document_row *row, struct keyring *keyring
 {
     struct keyring_place place = secret_place_of(row);
 
-    const struct field_secret *sealed = &row->entry.of.oauth.module.config.client_secret;
+    const struct field_secret *sealed =
+        &row->entry.of.module.value.oauth_module.config.client_secret;
 
     *secret = (struct text){0};
     return !sealed->sealed || keyring_open(keyring, &place, sealed->key_id, sealed->sealed,
@@ -333,7 +303,7 @@ bool document_row_digest(const struct document_row *row, struct keyring *keyring
 /* How many columns the key of a kind has; they are its first ones. */
 static int key_columns(enum document_kind kind)
 {
-    return kind == DOCUMENT_ACCOUNT ? 1 : kind == DOCUMENT_OAUTH ? 3 : 2;
+    return kind == DOCUMENT_ACCOUNT ? 1 : document_of_route(kind) ? 3 : 2;
 }
 
 static bool next_scan_batch(struct document_scan *scan, struct error *err)
@@ -387,7 +357,7 @@ bool document_find(struct pg *pg, enum document_kind kind, struct text account_i
     if (kind != DOCUMENT_ACCOUNT && kind != DOCUMENT_PRINCIPAL)
         pg_add_text(&params, account_id);
     pg_add_texts(&params, keys->ids, arena);
-    if (kind == DOCUMENT_OAUTH)
+    if (document_of_route(kind))
         pg_add_texts(&params, keys->second, arena);
     if (kind == DOCUMENT_CREDENTIAL) {
         pg_add_texts(&params, keys->fingerprints, arena);

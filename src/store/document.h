@@ -49,8 +49,8 @@ void document_scan_free(struct document_scan *scan);
 
 /* Which rows of an account a document names: the columns of their keys, one list for each. */
 struct document_keys {
-    struct text_list ids;          /* of DOCUMENT_OAUTH: the edges */
-    struct text_list second;       /* DOCUMENT_OAUTH: the routes */
+    struct text_list ids;          /* of modules: the edges */
+    struct text_list second;       /* of modules of routes: these */
     struct text_list fingerprints; /* DOCUMENT_CREDENTIAL: these too, each with its description */
     struct text_list descriptions;
 };

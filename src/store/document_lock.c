@@ -2,6 +2,8 @@
 /* The statements that lock the rows that a document changes. */
 #include "store/document_lock.h"
 
+#include "store/resource_sql.h"
+
 /* clang-format off */
 
 /* What refers to accounts and principals can be created while they are updated. */
@@ -42,32 +44,15 @@ static const struct pg_statement row_statements[DOCUMENT_N_KINDS] = {
             " ORDER BY c.id"
             " FOR UPDATE",
     },
-    /* $1 account_id, $2 edge_ids, $3 route_ids. */
-    [DOCUMENT_OAUTH] = {
-        .name = "document_lock_oauth",
-        .types = PG_TEXT,
-        .sql =
-            "SELECT m.edge_id"
-            " FROM unnest($2::text[], $3::text[]) AS k (edge_id, route_id)"
-            " JOIN adit.oauth_module AS m"
-              " ON m.account_id = $1::text COLLATE \"C\""
-              " AND m.edge_id = k.edge_id COLLATE \"C\""
-              " AND m.route_id = k.route_id COLLATE \"C\""
-            " ORDER BY m.edge_id, m.route_id"
-            " FOR UPDATE OF m",
-    },
-    /* $1 account_id, $2 edge_ids. */
-    [DOCUMENT_MUTUAL_TLS] = {
-        .name = "document_lock_mutual_tls",
-        .types = PG_TEXT,
-        .sql =
-            "SELECT m.edge_id"
-            " FROM adit.mutual_tls_module AS m"
-            " WHERE m.account_id = $1::text COLLATE \"C\""
-              " AND m.edge_id = ANY ($2::text[] COLLATE \"C\")"
-            " ORDER BY m.edge_id"
-            " FOR UPDATE",
-    },
+    /* $1 account_id, $2 edge_ids and maybe $3 route_ids. */
+#define LOCK_EDGE " FOR UPDATE"
+#define LOCK_ROUTE " FOR UPDATE OF m"
+#define LOCK_MODULES(with, NAME, table, place, form, path, missing, brief, title)                         \
+    [DOCUMENT_##NAME] = {                                                                          \
+        .name = "document_lock_" brief,                                                            \
+        .types = PG_TEXT,                                                                          \
+        .sql = "SELECT m.edge_id" PLACE_FOUND_##place(#table) LOCK_##place},
+    MODULES(LOCK_MODULES, _)
 };
 
 /* $1 account_id, $2 ids. */
@@ -122,7 +107,7 @@ bool document_lock_rows(struct pg *pg, enum document_kind kind, struct text acco
                         const struct document_keys *keys, struct error *err)
 {
     struct text_list routes =
-        kind == DOCUMENT_OAUTH ? keys->second : (struct text_list){.given = false};
+        document_of_route(kind) ? keys->second : (struct text_list){.given = false};
 
     return lock_with(pg, &row_statements[kind], account_id, keys->ids, routes, err);
 }

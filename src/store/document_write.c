@@ -104,15 +104,10 @@ static void put_row_key(struct buf *out, const struct document_row *row)
     case DOCUMENT_CREDENTIAL:
         json_put_member(out, "id", entry->of.credential.input.id);
         break;
-    case DOCUMENT_OAUTH:
-        json_put_member(out, "edge_id", entry->of.oauth.edge_id);
-        json_put_member(out, "route_id", entry->of.oauth.id);
-        break;
-    case DOCUMENT_MUTUAL_TLS:
-        json_put_member(out, "edge_id", entry->of.mutual_tls.id);
-        break;
-    case DOCUMENT_N_KINDS:
-        break;
+    default:
+        json_put_member(out, "edge_id", entry->of.module.place.edge_id);
+        if (document_of_route(entry->kind))
+            json_put_member(out, "route_id", entry->of.module.place.route_id);
     }
     json_put_member(out, "account_id", row->account_id);
 }
@@ -139,8 +134,12 @@ static void put_credential_columns(struct buf *out, const struct document_creden
     document_put_credential(out, input);
     if (is_update)
         return;
-    json_put_member(out, "key_type", input->key_type);
-    json_put_member(out, "fingerprint", input->fingerprint);
+    for (size_t i = 0; i < ssh_credential_n_members; i++) {
+        const struct field *member = &ssh_credential_members[i];
+
+        if (member->use == FIELD_USE_MADE)
+            field_write(out, member, (const char *)input + member->offset);
+    }
     if (credential->created_at.s)
         json_put_member(out, "created_at", credential->created_at);
 }
@@ -161,9 +160,10 @@ static void put_sealed(struct buf *out, const struct field_secret *secret)
     buf_puts(out, "\"");
 }
 
-static void put_oauth_columns(struct buf *out, const struct document_change *change)
+/* Those that the rows of members do not write. */
+static void put_provider_columns(struct buf *out, const struct document_change *change)
 {
-    const struct oauth_module *module = &change->row.entry.of.oauth.module;
+    const struct oauth_module *module = &change->row.entry.of.module.value.oauth_module;
 
     json_put_name(out, "provider");
     if (module->provider)
@@ -174,7 +174,16 @@ static void put_oauth_columns(struct buf *out, const struct document_change *cha
         json_put_member(out, "client_secret_key_id", module->config.client_secret.key_id);
         put_sealed(out, &module->config.client_secret);
     }
-    fields_write(out, oauth_module_members, oauth_module_n_members, module);
+}
+
+static void put_module_columns(struct buf *out, const struct document_change *change)
+{
+    const struct document_entry *entry = &change->row.entry;
+    const struct resource_row *row = resource_row(document_module_kind(entry->kind));
+
+    if (row->has_provider)
+        put_provider_columns(out, change);
+    fields_write(out, row->members, *row->n_members, &entry->of.module.value);
 }
 
 static void put_columns(struct buf *out, const struct document_change *change,
@@ -193,15 +202,8 @@ static void put_columns(struct buf *out, const struct document_change *change,
     case DOCUMENT_CREDENTIAL:
         put_credential_columns(out, &entry->of.credential, verb == DOCUMENT_UPDATE);
         break;
-    case DOCUMENT_OAUTH:
-        put_oauth_columns(out, change);
-        break;
-    case DOCUMENT_MUTUAL_TLS:
-        fields_write(out, mutual_tls_module_members, mutual_tls_module_n_members,
-                     &entry->of.mutual_tls.module);
-        break;
-    case DOCUMENT_N_KINDS:
-        break;
+    default:
+        put_module_columns(out, change);
     }
 }
 
@@ -226,14 +228,6 @@ static void put_change(struct buf *out, const struct document_change *change,
     json_close(out, '}');
 }
 
-static const char *const tables[DOCUMENT_N_KINDS] = {
-    [DOCUMENT_ACCOUNT] = "account",
-    [DOCUMENT_PRINCIPAL] = "principal",
-    [DOCUMENT_CREDENTIAL] = "ssh_credential",
-    [DOCUMENT_OAUTH] = "oauth_module",
-    [DOCUMENT_MUTUAL_TLS] = "mutual_tls_module",
-};
-
 bool document_write(struct pg *pg, enum document_kind kind, enum document_verb verb,
                     const struct document_change *const *changes, size_t n, struct error *err)
 {
@@ -248,7 +242,7 @@ bool document_write(struct pg *pg, enum document_kind kind, enum document_verb v
         put_change(&rows, changes[i], verb);
     json_close(&rows, ']');
     if (!deletes_people)
-        pg_add_text(&params, text_of(tables[kind]));
+        pg_add_text(&params, text_of(document_table_name(kind)));
     pg_add_text(&params, buf_text(&rows));
     ok = rows.failed ? error_set(err, ERR_OUT_OF_MEMORY)
                      : pg_run(pg, deletes_people ? &delete_principals_statement : &put_statement,
@@ -256,7 +250,7 @@ bool document_write(struct pg *pg, enum document_kind kind, enum document_verb v
     buf_free(&rows);
     ok = ok && (pg_int(result, 0, 0) == (int64_t)n ||
                 error_cause(err, ERR_INTERNAL, "%lld of %zu rows of adit.%s were written",
-                            (long long)pg_int(result, 0, 0), n, tables[kind]));
+                            (long long)pg_int(result, 0, 0), n, document_table_name(kind)));
     pg_result_free(result);
     return ok;
 }

@@ -13,7 +13,7 @@ MUST_CHECK bool document_lock(struct pg *pg, bool *is_alone, struct error *err);
 /* What becomes of a row. */
 struct document_change {
     struct document_row row; /* with the key; what is created or updated in full */
-    bool keeps_secret;       /* DOCUMENT_OAUTH: an update leaves the sealed secret */
+    bool keeps_secret;       /* of an OAuth module: an update leaves the sealed secret */
 };
 
 enum document_verb { DOCUMENT_CREATE, DOCUMENT_UPDATE, DOCUMENT_DELETE };

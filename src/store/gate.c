@@ -279,7 +279,7 @@ bool store_gate_ask(struct pg *pg, const struct gate_question *question, struct 
     return ask_any(pg, question, arena, answer, err);
 }
 
-bool store_gate_secret(struct pg *pg, struct text account_id, const struct oauth_route *route,
+bool store_gate_secret(struct pg *pg, struct text account_id, const struct module_place *route,
                        const struct oauth_module *module, struct arena *arena,
                        struct gate_secret *secret, struct error *err)
 {

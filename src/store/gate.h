@@ -16,7 +16,7 @@
 #include "model/oauth_module.h"
 #include "pg/pg.h"
 #include "keyring/keyring.h"
-#include "store/oauth_module.h"
+#include "model/resource.h"
 
 /* Sessions that a question names whose cookies nobody has opened yet. */
 #define STORE_GATE_SESSIONS_MAX 16
@@ -24,7 +24,7 @@
 /* What a request is about. */
 struct gate_question {
     struct text account_id; /* absent or "": the only one there is, if it has no place of its own */
-    struct oauth_route route;
+    struct module_place route;
     struct text_list session_ids;
 };
 
@@ -60,7 +60,7 @@ struct gate_secret {
 
 /* Reads the sealed client secret of a module, in the arena. */
 MUST_CHECK bool store_gate_secret(struct pg *pg, struct text account_id,
-                                  const struct oauth_route *route,
+                                  const struct module_place *route,
                                   const struct oauth_module *module, struct arena *arena,
                                   struct gate_secret *secret, struct error *err);
 

@@ -2,7 +2,9 @@
 /* Reading the record of changes. */
 #include "store/history.h"
 
+#include "model/resource_table.h"
 #include "store/change.h"
+#include "store/resource_sql.h"
 #include "store/sql.h"
 
 /* The session's limits are those of requests.  A record may have millions of events.  Without
@@ -46,6 +48,19 @@ static const struct pg_statement start_statement = {
         " UNION SELECT $2::text COLLATE \"C\" WHERE $2::text IS NOT NULL"                          \
     ")"
 
+/* A row for each kind of module, and for each that is of routes. */
+#define FIND_MODULE(with, NAME, table, place, ...)                                                 \
+    " UNION SELECT '" #table "', m.account_id, $1::text"                                           \
+    " FROM accounts AS a"                                                                          \
+    " JOIN adit." #table " AS m ON m.account_id = a.id" PLACE_IS_RESOURCE_##place("m", "$1::text")
+#define ROUTES_OF(with, NAME, table, place, ...) ROUTES_OF_##place(#table)
+#define ROUTES_OF_EDGE(table)
+#define ROUTES_OF_ROUTE(table)                                                                     \
+    " UNION SELECT '" table "', m.account_id, m.edge_id || '/' || m.route_id"                      \
+    " FROM accounts AS a"                                                                          \
+    " JOIN adit." table " AS m ON m.account_id = a.id"                                             \
+      " AND m.edge_id = $1::text COLLATE \"C\""
+
 /* $1 resource, $2 account_id or NULL. */
 static const struct pg_statement find_statement = {
     .name = "history_find",
@@ -66,15 +81,7 @@ static const struct pg_statement find_statement = {
             " UNION SELECT 'ssh_credential', c.account_id, c.id"
             " FROM accounts AS a"
             " JOIN adit.ssh_credential AS c ON c.account_id = a.id AND c.id = $1::text COLLATE \"C\""
-            " UNION SELECT 'oauth_module', m.account_id, $1::text"
-            " FROM accounts AS a"
-            " JOIN adit.oauth_module AS m ON m.account_id = a.id"
-              " AND m.edge_id = split_part($1::text, '/', 1) COLLATE \"C\""
-              " AND m.route_id = split_part($1::text, '/', 2) COLLATE \"C\""
-            " UNION SELECT 'mutual_tls_module', m.account_id, m.edge_id"
-            " FROM accounts AS a"
-            " JOIN adit.mutual_tls_module AS m ON m.account_id = a.id"
-              " AND m.edge_id = $1::text COLLATE \"C\""
+            MODULES(FIND_MODULE, _)
         ")"
         " SELECT p.kind, p.account_id, p.resource"
         " FROM place AS p"
@@ -89,17 +96,14 @@ static const struct pg_statement find_routes_statement = {
     .types = PG_TEXT PG_TEXT PG_TEXT,
     .sql =
         "WITH RECURSIVE " ACCOUNTS
-        " SELECT 'oauth_module', r.account_id, r.resource"
-        " FROM (SELECT e.account_id, e.resource"
+        " SELECT r.kind, r.account_id, r.resource"
+        " FROM (SELECT " CHANGE_KIND("e.event") ", e.account_id, e.resource"
             " FROM accounts AS a"
             " JOIN adit.audit_event AS e ON e.account_id = a.id"
               " AND e.resource > ($1::text || '/') COLLATE \"C\""
               " AND e.resource < ($1::text || '0') COLLATE \"C\""
-            " UNION SELECT m.account_id, m.edge_id || '/' || m.route_id"
-            " FROM accounts AS a"
-            " JOIN adit.oauth_module AS m ON m.account_id = a.id"
-              " AND m.edge_id = $1::text COLLATE \"C\") AS r (account_id, resource)"
-        " ORDER BY r.account_id COLLATE \"C\", r.resource COLLATE \"C\""
+            MODULES(ROUTES_OF, _) ") AS r (kind, account_id, resource)"
+        " ORDER BY r.account_id COLLATE \"C\", r.resource COLLATE \"C\", r.kind COLLATE \"C\""
         " LIMIT 10",
 };
 

@@ -2,6 +2,7 @@
 /* Rows and parameters of members. */
 #include "store/member_row.h"
 
+#include "base/time.h"
 #include "model/identity_provider.h"
 
 /* Returns the column after it. */
@@ -33,6 +34,9 @@ static bool read_column(const struct pg_result *result, int row, int column, enu
         break;
     case FIELD_TIME:
         *(int64_t *)value = pg_time(result, row, column);
+        break;
+    case FIELD_TIME_OR_NULL:
+        *(int64_t *)value = pg_is_null(result, row, column) ? 0 : pg_time(result, row, column);
         break;
     case FIELD_PROVIDER:
         *(int *)value = identity_provider_stored(pg_int(result, row, column));
@@ -104,6 +108,12 @@ static void add_member_param(struct pg_params *params, const struct field *membe
     case FIELD_UINT32:
         pg_add_int(params, *(const uint32_t *)value);
         break;
+    case FIELD_TIME_OR_NULL:
+        if (*(const int64_t *)value)
+            pg_add_time(params, *(const int64_t *)value * TIME_SECOND_US);
+        else
+            pg_add_null(params);
+        break;
     case FIELD_PROVIDER:
         if (*(const int *)value > 0)
             pg_add_int(params, *(const int *)value);
@@ -127,11 +137,26 @@ void member_params_add(struct pg_params *params, const struct field *members, si
     }
 }
 
+/* What is not given is NULL.  For a value that may be NULL, another parameter tells. */
+static void add_changed_param(struct pg_params *params, const struct field *member,
+                              const void *target, struct arena *arena)
+{
+    const bool *given = (const bool *)target + member->given;
+    bool stays = member->given && !*given;
+
+    if (member->kind == FIELD_TIME_OR_NULL)
+        pg_add_bool(params, !stays);
+    if (stays)
+        pg_add_null(params);
+    else
+        add_member_param(params, member, (const char *)target + member->offset, arena);
+}
+
 void member_params_add_changed(struct pg_params *params, const struct field *members,
                                size_t n_members, const void *target, struct arena *arena)
 {
     for (size_t i = 0; i < n_members; i++) {
         if (members[i].use == FIELD_USE_CHANGE)
-            add_member_param(params, &members[i], (const char *)target + members[i].offset, arena);
+            add_changed_param(params, &members[i], target, arena);
     }
 }

@@ -65,9 +65,16 @@ function put_changed(    i, n, set, params) {
     for (i = 1; i <= n_of[table]; i++) {
         if (use[table, i] != "CHANGE")
             continue
-        if (kind[table, i] !~ /^TEXTS?$/)
-            refuse(column[table, i] ": a PATCH that leaves out a " kind[table, i] " would change it")
+        if (kind[table, i] ~ /^(PROVIDER|SEALED)$/)
+            refuse(column[table, i] ": no PATCH has a " kind[table, i])
         n++
+        if (kind[table, i] == "TIME_OR_NULL") {
+            set = item(set, quoted(column[table, i] " = CASE WHEN $" n "::boolean THEN $" n + 1 "::timestamptz" \
+                " ELSE ") " row " quoted(column[table, i] " END"))
+            params = item(params, quoted("$" n++ "::boolean"))
+            params = item(params, quoted("$" n "::timestamptz"))
+            continue
+        }
         set = item(set, quoted(column[table, i] " = coalesce($" n "::" type[table, i] ", ") \
             " row " quoted(column[table, i] ")"))
         params = item(params, quoted("$" n "::" type[table, i]))

@@ -91,7 +91,7 @@ enum count_column { COLUMN_COUNTED_KEY_ID = COLUMN_ROUTE_ID + 1, COLUMN_COUNT };
 
 /* clang-format on */
 
-struct keyring_place oauth_secret_place(struct text account_id, const struct oauth_route *route,
+struct keyring_place oauth_secret_place(struct text account_id, const struct module_place *route,
                                         int provider)
 {
     return (struct keyring_place){
@@ -120,8 +120,8 @@ struct found {
 
 static struct found read_found(const struct pg_result *result, int row)
 {
-    struct oauth_route route = {.edge_id = pg_text(result, row, COLUMN_EDGE_ID),
-                                .route_id = pg_text(result, row, COLUMN_ROUTE_ID)};
+    struct module_place route = {.edge_id = pg_text(result, row, COLUMN_EDGE_ID),
+                                 .route_id = pg_text(result, row, COLUMN_ROUTE_ID)};
     struct found found = {.place =
                               oauth_secret_place(pg_text(result, row, COLUMN_ACCOUNT_ID), &route,
                                                  (int)pg_int(result, row, COLUMN_PROVIDER)),

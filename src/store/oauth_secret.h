@@ -5,11 +5,12 @@
 
 #include "base/must_check.h"
 #include "keyring/keyring.h"
-#include "store/oauth_module.h"
+#include "model/module.h"
+#include "pg/pg.h"
 
 /* Returns the place of the client secret of a route's module.  It refers to the text it was given.
  */
-struct keyring_place oauth_secret_place(struct text account_id, const struct oauth_route *route,
+struct keyring_place oauth_secret_place(struct text account_id, const struct module_place *route,
                                         int provider);
 
 /* Numbers of client secrets by the key they are sealed under.  With more keys than rows, which no

@@ -15,15 +15,15 @@ static struct page_place *place_of_caller(struct page_rows *rows,
 
 /* Returns what the caller's own pages have taught; 0: nothing. */
 static unsigned char own_most(const struct page_place *place, const struct store_request *request,
-                              enum page_kind kind)
+                              int kind)
 {
     bool is_own = memcmp(place->owner, request->caller.digest, sizeof place->owner) == 0;
 
     return is_own ? place->most[kind] : 0;
 }
 
-int page_rows_most(const struct store *store, const struct store_request *request,
-                   enum page_kind kind, int limit)
+int page_rows_most(const struct store *store, const struct store_request *request, int kind,
+                   int limit)
 {
     int most = 0;
 
@@ -45,7 +45,7 @@ unsigned char page_rows_after(unsigned char most, int asked, int n_rows, size_t 
     return most;
 }
 
-void page_rows_learn(struct store *store, const struct store_request *request, enum page_kind kind,
+void page_rows_learn(struct store *store, const struct store_request *request, int kind,
                      const struct pg_result *result, int asked, size_t most_bytes)
 {
     struct page_place *place;

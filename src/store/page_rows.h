@@ -9,17 +9,18 @@
 
 #include <stddef.h>
 
+#include "model/resource.h"
+
 struct pg_result;
 struct store;
 struct store_request;
 
-/* Lists whose rows differ in size. */
+/* Lists whose rows differ in size: the kind of a page. */
 enum page_kind {
     PAGE_OF_CREDENTIALS,
-    PAGE_OF_OAUTH_MODULES,
-    PAGE_OF_MUTUAL_TLS_MODULES,
     PAGE_OF_EVENTS,
-    PAGE_N_KINDS
+    PAGE_OF_MODULES, /* and the kind's number */
+    PAGE_N_KINDS = PAGE_OF_MODULES + (int)RESOURCE_N_KINDS
 };
 
 /* The first byte of a key's digest chooses its place.  A key whose rows are large takes its place
@@ -35,11 +36,11 @@ struct page_rows {
 };
 
 /* Returns the rows to ask for, at most limit, and at least one. */
-int page_rows_most(const struct store *store, const struct store_request *request,
-                   enum page_kind kind, int limit);
+int page_rows_most(const struct store *store, const struct store_request *request, int kind,
+                   int limit);
 
 /* Learns from the result of a page that asked for as many rows and one more. */
-void page_rows_learn(struct store *store, const struct store_request *request, enum page_kind kind,
+void page_rows_learn(struct store *store, const struct store_request *request, int kind,
                      const struct pg_result *result, int asked, size_t most_bytes);
 
 /* Returns what takes the place of most (0: any number) after a page that asked for so many rows and

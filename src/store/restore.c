@@ -7,7 +7,9 @@
 
 #include "base/buf.h"
 #include "store/change.h"
+#include "model/resource_table.h"
 #include "store/key_limits.h"
+#include "store/resource_sql.h"
 #include "store/sql.h"
 
 /* A plan that was made while the table was empty would read all of it, for each row that comes
@@ -33,7 +35,7 @@
 #define IS_BY(event) CHANGE_IS_BY(event, "$6::text")
 
 /* Without what differs in rows that are the same to a caller. */
-#define UNSEEN "'{revision,client_secret_key_id,incarnation}'::text[]"
+#define UNSEEN "'{" MEMBER_UNSEEN ",incarnation}'::text[]"
 #define SEEN(row) "(" row ") - " UNSEEN
 
 /* How many rules a credential has; NULL: the row is none. */
@@ -48,9 +50,22 @@
 
 /* clang-format off */
 
+/* For each kind of module: its name in a list, the row that comes back, the row that there is.  A
+ * secret cannot come back. */
+#define OR_MODULE(with, NAME, table, ...) ", '" #table "'"
+#define NAME_MODULE(with, NAME, table, ...) "," #table
+#define SECRET_PLAIN
+#define SECRET_PROVIDER " - 'client_secret_sealed'"
+#define WHEN_WANTED(with, NAME, table, place, form, ...)                                           \
+    " WHEN '" #table "' THEN " ROW_OF(#table) SECRET_##form
+#define WHEN_PRESENT(with, NAME, table, place, form, ...)                                          \
+    " WHEN '" #table "' THEN"                                                                      \
+      " (SELECT to_jsonb(t)" SECRET_##form " FROM adit." #table " AS t"                            \
+        " WHERE t.account_id = c.account_id" PLACE_IS_RESOURCE_##place("t", "c.resource") ")"
+
 /* The order's events, of anybody and any time: those of $1 kind, $2 account_id, $3 resource. */
 #define IN_ORDER                                                                                   \
-    "k.kind IN ('account', 'principal', 'ssh_credential', 'oauth_module', 'mutual_tls_module')"    \
+    "k.kind IN ('account', 'principal', 'ssh_credential'" MODULES(OR_MODULE, _) ")"                \
     " AND e.event <> 'oauth_module_rekeyed'"                                                       \
     " AND ($1::text IS NULL OR k.kind = $1::text)"                                                 \
     " AND ($2::text IS NULL OR e.account_id = $2::text COLLATE \"C\")"                             \
@@ -106,8 +121,7 @@ static const struct pg_statement plan_statement = {
                 " WHEN 'account' THEN " ROW_OF("account")
                 " WHEN 'principal' THEN " ROW_OF("principal")
                 " WHEN 'ssh_credential' THEN " ROW_OF("ssh_credential")
-                " WHEN 'oauth_module' THEN " ROW_OF("oauth_module") " - 'client_secret_sealed'"
-                " ELSE " ROW_OF("mutual_tls_module") " END END AS wanted"
+                MODULES(WHEN_WANTED, _) " END END AS wanted"
             " FROM cut AS c"
             " JOIN later AS l ON l.account_id = c.account_id AND l.kind = c.kind"
               " AND l.resource = c.resource"
@@ -120,14 +134,7 @@ static const struct pg_statement plan_statement = {
                 " WHEN 'ssh_credential' THEN"
                   " (SELECT to_jsonb(t) FROM adit.ssh_credential AS t"
                     " WHERE t.account_id = c.account_id AND t.id = c.resource)"
-                " WHEN 'oauth_module' THEN"
-                  " (SELECT to_jsonb(t) - 'client_secret_sealed' FROM adit.oauth_module AS t"
-                    " WHERE t.account_id = c.account_id"
-                      " AND t.edge_id = split_part(c.resource, '/', 1) COLLATE \"C\""
-                      " AND t.route_id = split_part(c.resource, '/', 2) COLLATE \"C\")"
-                " ELSE"
-                  " (SELECT to_jsonb(t) FROM adit.mutual_tls_module AS t"
-                    " WHERE t.account_id = c.account_id AND t.edge_id = c.resource)"
+                MODULES(WHEN_PRESENT, _)
               " END AS present) AS now"
         "), safe AS MATERIALIZED ("
             "SELECT w.kind, w.account_id, w.resource, w.id, w.present,"
@@ -177,7 +184,7 @@ static const struct pg_statement plan_statement = {
           " " CHANGE_NAMED("w.wanted", "$8::text[]") " AS after) AS shown"
         /* What is deleted may hold what comes back: a key has limits. */
         " ORDER BY w.wanted IS NOT NULL,"
-          " array_position('{account,principal,ssh_credential,oauth_module,mutual_tls_module}',"
+          " array_position('{account,principal,ssh_credential" MODULES(NAME_MODULE, _) "}',"
           " w.kind), w.account_id, w.resource",
 };
 

@@ -111,10 +111,10 @@ bool __wrap_store_gate_ask(struct pg *pg, const struct gate_question *question, 
 }
 
 bool __wrap_store_gate_secret(struct pg *pg, struct text account_id,
-                              const struct oauth_route *route, const struct oauth_module *of,
+                              const struct module_place *route, const struct oauth_module *of,
                               struct arena *arena, struct gate_secret *secret, struct error *err);
 bool __wrap_store_gate_secret(struct pg *pg, struct text account_id,
-                              const struct oauth_route *route, const struct oauth_module *of,
+                              const struct module_place *route, const struct oauth_module *of,
                               struct arena *arena, struct gate_secret *secret, struct error *err)
 {
     (void)pg, (void)account_id, (void)route, (void)of, (void)arena, (void)err;
@@ -539,7 +539,8 @@ static void make_keys(void)
 static void make_world(void)
 {
     static char empty[] = "";
-    const struct oauth_route route = {.edge_id = text_of("edge-1"), .route_id = text_of("route-1")};
+    const struct module_place route = {.edge_id = text_of("edge-1"),
+                                       .route_id = text_of("route-1")};
     const struct keyring_place place = oauth_secret_place(text_of("ac_1"), &route, 1);
     const unsigned char *sealed;
     struct error err;

@@ -40,11 +40,9 @@ static void write_entry(struct buf *out, const struct document_entry *entry)
     case DOCUMENT_CREDENTIAL:
         document_write_credential(out, &entry->of.credential);
         break;
-    case DOCUMENT_OAUTH:
-        document_write_oauth(out, &entry->of.oauth, &default_names);
-        break;
-    case DOCUMENT_MUTUAL_TLS:
-        document_write_mutual_tls(out, &entry->of.mutual_tls);
+    default:
+        document_write_module(out, document_module_kind(entry->kind), &entry->of.module,
+                              &default_names);
         break;
     case DOCUMENT_N_KINDS:
         abort();
@@ -89,11 +87,12 @@ static bool take_entry(void *context, const struct document_entry *entry, struct
     if (entry->kind == DOCUMENT_CREDENTIAL)
         MUST(entry->of.credential.input.public_key.s &&
              (entry->of.credential.input.fingerprint.len > 0 || entry->faults));
-    if (entry->kind == DOCUMENT_OAUTH) {
-        const struct document_oauth *oauth = &entry->of.oauth;
+    if (entry->kind == DOCUMENT_OAUTH_MODULE) {
+        const struct oauth_provider *config = &entry->of.module.value.oauth_module.config;
+        enum document_secret_source source = entry->of.module.secret.source;
 
-        MUST(!oauth->module.config.client_secret.plain.s);
-        MUST((oauth->secret.source == DOCUMENT_SECRET_NONE) == !oauth->module.config.client_id.s);
+        MUST(!config->client_secret.plain.s);
+        MUST((source == DOCUMENT_SECRET_NONE) == !config->client_id.s);
     }
     append_entry(found, entry);
     return true;

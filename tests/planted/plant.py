@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Adds the member "planted" to credentials, and the front "apache-planted", in a copy of the tree: what
-HACKING lists for a member and for a front.
+"""Adds members to credentials, a fourth resource and the front "apache-planted", in a copy of the tree:
+what HACKING lists for each.
 
 usage: plant.py TREE
 """
@@ -10,24 +10,74 @@ import re
 import shutil
 import sys
 
+import resource_text
+
 # File, what stands there, what follows it then, how often.  All are the neighbours of "metadata".
-STEPS = [
+# No code knows "unknown_column".
+MEMBER = [
     ("sql/schema.sql", "    metadata text NOT NULL DEFAULT '',\n",
-     "    planted text NOT NULL DEFAULT '',\n", 1),
+     "    planted text NOT NULL DEFAULT '',\n    paused boolean NOT NULL DEFAULT false,\n"
+     "    weight bigint NOT NULL DEFAULT 0,\n    ends_at timestamptz,\n"
+     "    unknown_column text NOT NULL DEFAULT '',\n", 1),
     ("sql/schema.sql", "    CONSTRAINT ssh_credential_metadata_length CHECK (octet_length(metadata) <= 4096),\n",
      "    CONSTRAINT ssh_credential_planted_length CHECK (octet_length(planted) <= 100),\n", 1),
-    ("sql/grants.sql", '"update": ["description", "metadata", ', '"planted", ', 1),
+    ("sql/grants.sql", '"update": ["description", "metadata", ', '"planted", "paused", "weight", "ends_at", ', 1),
     ("src/model/member_table.h", r"""    MEMBER(with, metadata, TEXT, CHANGE, ERR_NONE, SHOWN, FILTERED, EMPTY,                         \
            .max = 4096, .too_long = ERR_METADATA_TOO_LONG)                                         \
 """, r"""    MEMBER(with, planted, TEXT, CHANGE, ERR_NONE, SHOWN, FILTERED, EMPTY,                          \
            .max = 100, .too_long = ERR_METADATA_TOO_LONG)                                          \
+    MEMBER(with, paused, BOOL, CHANGE, ERR_NONE, SHOWN, FILTERED, ASIS)                            \
+    MEMBER(with, weight, UINT32, CHANGE, ERR_NONE, SHOWN, UNFILTERED, ASIS)                        \
+    MEMBER(with, ends_at, TIME_OR_NULL, CHANGE, ERR_NONE, SHOWN, UNFILTERED, ASIS)                 \
 """, 1),
-    ("src/model/ssh_credential.h", "    struct text metadata;\n", "    struct text planted;\n", 1),
     ("doc/document.schema.json", '        "metadata": {"type": ["string", "null"], "maxLength": 4096},\n',
-     '        "planted": {"type": ["string", "null"], "maxLength": 100},\n', 1),
-    ("doc/openapi.yaml", "required: [id, uri, created_at, description, metadata, ", "planted, ", 1),
-    ("doc/openapi.yaml", '        metadata: ""\n', '        planted: ""\n', 2),
-    ("doc/openapi.yaml", "        metadata: rack 7\n        public_key: *public_key\n", "", 1),
+     '        "planted": {"type": ["string", "null"], "maxLength": 100},\n'
+     '        "paused": {"type": ["boolean", "null"]},\n        "weight": {"type": ["integer", "null"]},\n'
+     '        "ends_at": {"type": ["string", "null"]},\n', 1),
+    ("doc/openapi.yaml", "required: [id, uri, created_at, description, metadata, ",
+     "planted, paused, weight, ends_at, ", 1),
+    ("doc/openapi.yaml", '        metadata: ""\n',
+     '        planted: ""\n        paused: false\n        weight: 0\n        ends_at: null\n', 2),
+    ("doc/openapi.yaml", "        metadata: rack 7\n",
+     '        planted: ""\n        paused: false\n        weight: 0\n        ends_at: null\n', 2),
+]
+OTHER_KINDS = """        paused:
+          description: Whether it is paused.
+          type: [boolean, "null"]
+        weight:
+          description: How much it weighs.
+          type: [integer, "null"]
+          minimum: 0
+          maximum: 4294967295
+        ends_at:
+          description: When it ends.
+          type: [string, "null"]
+          format: date-time
+"""
+
+# The neighbours of the mutual TLS module.
+RESOURCE = [
+    ("sql/schema.sql", "-- ---- what else is kept ----\n", resource_text.TABLE, 1),
+    ("sql/schema.sql", "SELECT adit.make_recorder('mutual_tls_module', '{}');\n",
+     "SELECT adit.make_recorder('planted_module', '{}');\n", 1),
+    ("sql/schema.sql", "CREATE TRIGGER renew_revision BEFORE UPDATE ON adit.mutual_tls_module\n"
+     "    FOR EACH ROW EXECUTE FUNCTION adit.renew_revision();\n", resource_text.TRIGGER, 1),
+    ("sql/grants.sql", '             "update": ["enabled", "certificate_authority_ids"]},\n',
+     '            {"table": "planted_module", "may": ["SELECT", "INSERT", "DELETE"],\n'
+     '             "update": ["enabled", "labels", "hops", "begins_at"]},\n', 1),
+    ("src/model/resource_table.h", 'ERR_MUTUAL_TLS_NOT_FOUND, "mutual_tls", "mutual TLS module")',
+     resource_text.ROW, 1),
+    ("src/model/member_table.h", "/* clang-format off */\n", resource_text.MEMBERS, 1),
+    ("src/base/error_table.h", re.compile(r"ERROR\(KEY_OF_OTHERS, .*\n"),
+     'ERROR(PLANTED_NOT_FOUND, 9099, 404, "There is no planted module on this route.")\n', 1),
+    ("doc/document.schema.json",
+     '"mutual_tls_modules": {"type": ["array", "null"], "items": {"$ref": "#/$defs/mutual_tls_module"}}',
+     ',\n        "planted_modules": {"type": ["array", "null"]}', 1),
+    ("doc/openapi.yaml", "  /mutual_tls_modules:\n", resource_text.PATHS, -1),
+    ("doc/openapi.yaml", "    MutualTlsModule:\n", resource_text.SCHEMAS, -1),
+    ("doc/openapi.yaml", "pattern: ^(ssh_credential|oauth_module|mutual_tls_module|", "planted_module|", 1),
+    ("doc/openapi.yaml", '            - $ref: "#/components/schemas/MutualTlsModule"\n',
+     '            - $ref: "#/components/schemas/PlantedModule"\n', 1),
 ]
 
 # The front is mod_proxy_fcgi once more.
@@ -41,32 +91,32 @@ FRONT_STEPS = [
     ("tests/e2e/adit/fronts.py", '"apache-proxy-fcgi": Apache,', ' "apache-planted": Apache,', 1),
 ]
 
-
-def insert(tree, steps):
+def edit(tree, steps):
+    """Times -1: in front of the only one."""
     for name, before, after, times in steps:
         path = tree / name
         text = path.read_text(encoding="utf-8")
-        if text.count(before) != times:
-            sys.exit("plant.py: %s has this %d times, not %d: %s" % (name, text.count(before), times, before))
-        path.write_text(text.replace(before, before + after), encoding="utf-8")
+        found = before.findall(text) if isinstance(before, re.Pattern) else [before] * text.count(before)
+        if len(found) != abs(times):
+            sys.exit("plant.py: %s has this %d times, not %d: %s" % (name, len(found), abs(times), before))
+        text = text.replace(found[0], after + found[0] if times < 0 else found[0] + after)
+        path.write_text(text, encoding="utf-8")
 
 
-def plant_member(tree):
-    insert(tree, STEPS)
-    # The schemas of the answer, of POST and of PATCH.
+def plant_schemas(tree):
+    """The members in the schemas of the answer, of POST and of PATCH."""
     path = tree / "doc/openapi.yaml"
     text, n = re.subn(r"        metadata:\n((?:          .*\n)+)",
                       lambda found: found.group(0) + "        planted:\n"
-                      + found.group(1).replace("4096", "100"), path.read_text(encoding="utf-8"))
+                      + found.group(1).replace("4096", "100") + OTHER_KINDS, path.read_text(encoding="utf-8"))
     if n != 3:
         sys.exit("plant.py: doc/openapi.yaml has %d schemas with metadata, not 3" % n)
-    text = text.replace("        metadata: rack 7\n        public_key", '        metadata: rack 7\n        planted: ""\n        public_key')
     path.write_text(text, encoding="utf-8")
 
 
 def plant_front(tree):
     shutil.copyfile(tree / "apache/proxy-fcgi.conf.in", tree / "apache/planted.conf.in")
-    insert(tree, FRONT_STEPS)
+    edit(tree, FRONT_STEPS)
     # It differs from nginx as its model does.
     path = tree / "tests/cases/fronts.differences"
     text = re.sub(r"^(apache-[a-z -]*)(apache-proxy-fcgi)\b", r"\1\2 apache-planted",
@@ -78,5 +128,7 @@ def plant_front(tree):
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    plant_member(pathlib.Path(sys.argv[1]))
+    edit(pathlib.Path(sys.argv[1]), MEMBER)
+    plant_schemas(pathlib.Path(sys.argv[1]))
+    edit(pathlib.Path(sys.argv[1]), RESOURCE)
     plant_front(pathlib.Path(sys.argv[1]))

@@ -3,96 +3,62 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/mutual_tls_module.h"
-#include "store/oauth_module.h"
+#include "store/resource.h"
 #include "stub_things.h"
 
-/* ---- OAuth modules ---- */
-
-static struct place oauth_place(const struct oauth_route *route)
+static struct place place_of(enum resource_kind kind, const struct module_place *place)
 {
-    return (struct place){.kind = OAUTH, .ids = {route->edge_id, route->route_id}};
+    return (struct place){.kind = kind, .ids = {place->edge_id, place->route_id}};
 }
 
-bool store_oauth_module_put(struct store *store, const struct store_request *request,
-                            const struct oauth_route *route, struct oauth_module *module,
-                            struct error *err)
+bool store_resource_put(struct store *store, const struct store_request *request,
+                        enum resource_kind kind, const struct module_place *at, void *module,
+                        struct error *err)
 {
-    struct place place = oauth_place(route);
-    struct oauth_module *kept =
-        stub_put(store, request, &place, module, sizeof *module, &module->revision, err);
-
-    if (!kept)
-        return false;
-    stub_keep_fields(store, oauth_module_fields, oauth_module_n_fields, kept);
-    stub_keep_fields(store, oauth_provider_fields, oauth_provider_n_fields, &kept->config);
-    return true;
-}
-
-static bool reads_secrets(const struct known *known)
-{
-    return key_kind_row(known->kind)->reads == KEY_READS_SECRETS;
-}
-
-bool store_oauth_module_get(struct store *store, const struct store_request *request,
-                            const struct oauth_route *route, struct oauth_module *module,
-                            struct error *err)
-{
-    struct place place = oauth_place(route);
-
-    if (!stub_get(store, request, &place, module, sizeof *module, ERR_OAUTH_NOT_FOUND, err))
-        return false;
-    if (!reads_secrets(stub_find_known(store, request, false, err)))
-        module->config.client_secret = (struct field_secret){.plain = {0}};
-    return true;
-}
-
-bool store_oauth_module_delete(struct store *store, const struct store_request *request,
-                               const struct oauth_route *route, struct error *err)
-{
-    struct place place = oauth_place(route);
-
-    return stub_remove(store, request, &place, ERR_NONE, err);
-}
-
-/* ---- mutual TLS modules ---- */
-
-static struct place mutual_tls_place(struct text edge_id)
-{
-    return (struct place){.kind = MUTUAL_TLS, .ids = {edge_id}};
-}
-
-bool store_mutual_tls_module_put(struct store *store, const struct store_request *request,
-                                 struct text edge_id, struct mutual_tls_module *module,
-                                 struct error *err)
-{
-    struct place place = mutual_tls_place(edge_id);
-    struct mutual_tls_module *kept =
-        stub_put(store, request, &place, module, sizeof *module, &module->revision, err);
+    const struct resource_row *row = resource_row(kind);
+    struct place place = place_of(kind, at);
+    int64_t *revision = (int64_t *)(void *)((char *)module + row->revision_offset);
+    void *kept = stub_put(store, request, &place, module, row->size, revision, err);
 
     if (kept)
-        stub_keep_fields(store, mutual_tls_module_fields, mutual_tls_module_n_fields, kept);
+        stub_keep_fields(store, row->members, *row->n_members, kept);
     return kept != NULL;
 }
 
-bool store_mutual_tls_module_get(struct store *store, const struct store_request *request,
-                                 struct text edge_id, struct mutual_tls_module *module,
-                                 struct error *err)
+/* Takes away what a key that reads no secrets does not see. */
+static void hide_secret(const struct store *store, const struct store_request *request,
+                        enum resource_kind kind, void *module, struct error *err)
 {
-    struct place place = mutual_tls_place(edge_id);
+    const struct known *known = stub_find_known(store, request, false, err);
+    struct oauth_module *oauth = module;
 
-    return stub_get(store, request, &place, module, sizeof *module, ERR_MUTUAL_TLS_NOT_FOUND, err);
+    if (resource_row(kind)->has_provider && key_kind_row(known->kind)->reads != KEY_READS_SECRETS)
+        oauth->config.client_secret = (struct field_secret){.plain = {0}};
 }
 
-bool store_mutual_tls_module_delete(struct store *store, const struct store_request *request,
-                                    struct text edge_id, struct error *err)
+bool store_resource_get(struct store *store, const struct store_request *request,
+                        enum resource_kind kind, const struct module_place *at, void *module,
+                        struct error *err)
 {
-    struct place place = mutual_tls_place(edge_id);
+    const struct resource_row *row = resource_row(kind);
+    struct place place = place_of(kind, at);
+
+    if (!stub_get(store, request, &place, module, row->size, row->missing, err))
+        return false;
+    hide_secret(store, request, kind, module, err);
+    return true;
+}
+
+bool store_resource_delete(struct store *store, const struct store_request *request,
+                           enum resource_kind kind, const struct module_place *at,
+                           struct error *err)
+{
+    struct place place = place_of(kind, at);
 
     return stub_remove(store, request, &place, ERR_NONE, err);
 }
 
-/* ---- lists of modules ---- */
+/* ---- lists ---- */
 
 static int in_order(const void *a, const void *b)
 {
@@ -138,55 +104,36 @@ static const struct thing **list_things(struct store *store, const struct store_
     return things;
 }
 
-const struct filter_member oauth_module_filter_members[] = {{.name = NULL}};
-const struct filter_member mutual_tls_module_filter_members[] = {{.name = NULL}};
-
-/* Ignores page->most_bytes and page->filter: tests list only small pages, all of them. */
-bool store_oauth_module_list(struct store *store, const struct store_request *request,
-                             const struct oauth_module_page *page, struct oauth_module_list *list,
-                             struct error *err)
+const struct filter_member *store_resource_filter(enum resource_kind kind)
 {
-    struct place after = oauth_place(&page->after);
-    size_t n;
-    const struct thing **things = list_things(store, request, &after, &n, err);
+    static const struct filter_member none[] = {{.name = NULL}};
 
-    if (!things)
-        return false;
-    *list = (struct oauth_module_list){.items = arena_array(request->arena, n, sizeof *list->items),
-                                       .more = n > (size_t)page->limit};
-    if (!list->items)
-        return error_set(err, ERR_OUT_OF_MEMORY);
-    for (; list->n < n && list->n < (size_t)page->limit; list->n++) {
-        struct oauth_module_item *item = &list->items[list->n];
-
-        memcpy(&item->module, things[list->n]->value, sizeof item->module);
-        item->route =
-            (struct oauth_route){things[list->n]->place.ids[0], things[list->n]->place.ids[1]};
-        if (!reads_secrets(stub_find_known(store, request, false, err)))
-            item->module.config.client_secret = (struct field_secret){.plain = {0}};
-    }
-    return true;
+    (void)kind;
+    return none;
 }
 
-bool store_mutual_tls_module_list(struct store *store, const struct store_request *request,
-                                  const struct mutual_tls_module_page *page,
-                                  struct mutual_tls_module_list *list, struct error *err)
+/* Ignores page->most_bytes and page->filter: tests list only small pages, all of them. */
+bool store_resource_list(struct store *store, const struct store_request *request,
+                         enum resource_kind kind, const struct resource_page *page,
+                         struct resource_list *list, struct error *err)
 {
-    struct place after = mutual_tls_place(page->after_edge_id);
+    struct place after = place_of(kind, &page->after);
     size_t n;
     const struct thing **things = list_things(store, request, &after, &n, err);
 
     if (!things)
         return false;
-    *list = (struct mutual_tls_module_list){.items =
-                                                arena_array(request->arena, n, sizeof *list->items),
-                                            .more = n > (size_t)page->limit};
+    *list = (struct resource_list){.items = arena_array(request->arena, n, sizeof *list->items),
+                                   .more = n > (size_t)page->limit};
     if (!list->items)
         return error_set(err, ERR_OUT_OF_MEMORY);
     for (; list->n < n && list->n < (size_t)page->limit; list->n++) {
-        memcpy(&list->items[list->n].module, things[list->n]->value,
-               sizeof list->items[list->n].module);
-        list->items[list->n].edge_id = things[list->n]->place.ids[0];
+        struct resource_item *item = &list->items[list->n];
+        const struct thing *thing = things[list->n];
+
+        memcpy(&item->module, thing->value, resource_row(kind)->size);
+        item->place = (struct module_place){thing->place.ids[0], thing->place.ids[1]};
+        hide_secret(store, request, kind, &item->module, err);
     }
     return true;
 }

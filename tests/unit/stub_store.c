@@ -165,6 +165,11 @@ static void take_value(struct store *store, const struct field *member, void *ta
         *(struct text *)to = *(const struct text *)from;
     else if (member->kind == FIELD_TEXTS && ((const struct text_list *)from)->given)
         *(struct text_list *)to = *(const struct text_list *)from;
+    else if (member->given && *((const bool *)input + member->given))
+        memcpy(to, from,
+               member->kind == FIELD_TIME_OR_NULL ? sizeof(int64_t)
+               : member->kind == FIELD_UINT32     ? sizeof(uint32_t)
+                                                  : sizeof(bool));
     else
         return;
     stub_keep_fields(store, member, 1, target);
@@ -337,8 +342,9 @@ static bool may_own(const struct known *known, const struct store_request *reque
     return error_field(err, code, "owner_id", "%s", error_row(code)->text);
 }
 
-/* Takes over what the input gives of members that PATCH changes. */
-static void change(struct store *store, struct thing *thing, const struct ssh_credential *input)
+/* Takes over what the input gives of members that PATCH changes, and of those of a new one. */
+static void change(struct store *store, struct thing *thing, bool is_new,
+                   const struct ssh_credential *input)
 {
     struct ssh_credential *credential = thing->value;
 
@@ -347,7 +353,7 @@ static void change(struct store *store, struct thing *thing, const struct ssh_cr
     for (size_t i = 0; i < ssh_credential_n_members; i++) {
         const struct field *member = &ssh_credential_members[i];
 
-        if (member->use == FIELD_USE_CHANGE)
+        if (member->use == FIELD_USE_CHANGE || (is_new && member->use == FIELD_USE_CREATE))
             take_value(store, member, credential, input);
     }
 }
@@ -373,12 +379,11 @@ bool store_ssh_credential_create(struct store *store, const struct store_request
     *credential = (struct ssh_credential){
         .id = thing->place.ids[0],
         .created_at = STUB_CREATED_AT,
-        .public_key = keep(store, input->public_key),
         .owner_id = input->owner_id.s ? keep(store, input->owner_id) : text_of(known->principal_id),
     };
     fields_fill(ssh_credential_members, ssh_credential_n_members, credential);
     thing->value = credential;
-    change(store, thing, input);
+    change(store, thing, true, input);
     return list_one(thing, request->arena, list, err);
 }
 
@@ -401,7 +406,7 @@ bool store_ssh_credential_update(struct store *store, const struct store_request
 
     if (!look_up(store, request, &place, true, ERR_CREDENTIAL_NOT_FOUND, &thing, err))
         return false;
-    change(store, thing, input);
+    change(store, thing, false, input);
     return list_one(thing, request->arena, list, err);
 }
 

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "model/field.h"
 #include "model/key_kind.h"
+#include "model/resource.h"
 #include "stub_store.h"
 
 #define N_KNOWN 7
@@ -19,11 +20,12 @@ struct known {
     bool is_revoked;
 };
 
-enum kind { CREDENTIAL, OAUTH, MUTUAL_TLS };
+/* A kind of resource: an enum resource_kind, or this. */
+#define CREDENTIAL RESOURCE_N_KINDS
 
 /* The identity of a resource.  A kind with one identifier leaves the second one absent. */
 struct place {
-    enum kind kind;
+    int kind;
     struct text ids[2];
 };
 

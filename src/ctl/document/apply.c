@@ -47,23 +47,6 @@ static const struct listing changes_listing = {"changes", columns,
 static const char *const verbs[] = {
     [DOCUMENT_CREATE] = "create", [DOCUMENT_UPDATE] = "update", [DOCUMENT_DELETE] = "delete"};
 
-/* As events of the record of changes name them. */
-static const char *resource_of(const struct document_entry *entry)
-{
-    switch (entry->kind) {
-    case DOCUMENT_ACCOUNT:
-        return "account";
-    case DOCUMENT_PRINCIPAL:
-        return "principal";
-    case DOCUMENT_CREDENTIAL:
-        return "ssh_credential";
-    case DOCUMENT_OAUTH:
-        return "oauth_module";
-    default:
-        return "mutual_tls_module";
-    }
-}
-
 /* Writes the id of a resource, or of a module the path of its route. */
 static void write_id(struct buf *out, const struct document_entry *entry)
 {
@@ -78,14 +61,10 @@ static void write_id(struct buf *out, const struct document_entry *entry)
         if (entry->of.credential.input.id.s)
             buf_puts(out, entry->of.credential.input.id.s);
         break;
-    case DOCUMENT_OAUTH:
-        buf_printf(out, "%s/%s", entry->of.oauth.edge_id.s, entry->of.oauth.id.s);
-        break;
-    case DOCUMENT_MUTUAL_TLS:
-        buf_puts(out, entry->of.mutual_tls.id.s);
-        break;
-    case DOCUMENT_N_KINDS:
-        break;
+    default:
+        buf_puts(out, entry->of.module.place.edge_id.s);
+        if (document_of_route(entry->kind))
+            buf_printf(out, "/%s", entry->of.module.place.route_id.s);
     }
 }
 
@@ -108,7 +87,7 @@ static void add_row(struct listing_out *list, const struct plan_change *change)
     const struct document_entry *entry = &change->write.row.entry;
     struct text cells[sizeof columns / sizeof columns[0]] = {
         [COLUMN_CHANGE] = text_of(verbs[change->verb]),
-        [COLUMN_RESOURCE] = text_of(resource_of(entry)),
+        [COLUMN_RESOURCE] = text_of(document_table_name(entry->kind)),
         [COLUMN_NAME] = name_of(entry),
         [COLUMN_ACCOUNT] = change->write.row.account_id,
         [COLUMN_VALUES] = change->values,
@@ -230,7 +209,7 @@ static size_t list_deletions(const struct plan *plan, struct buf *lines, struct 
         if (plan->changes[i]->verb != DOCUMENT_DELETE)
             continue;
         n++;
-        buf_printf(lines, "delete %s ", resource_of(entry));
+        buf_printf(lines, "delete %s ", document_table_name(entry->kind));
         write_id(lines, entry);
         buf_puts(lines, name.s ? "  " : "");
         if (name.s)

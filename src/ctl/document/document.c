@@ -122,13 +122,15 @@ static void copy_credential(struct copy *copy, struct document_credential *crede
     copy_entry_text(copy, &credential->created_at);
 }
 
-static void copy_oauth(struct copy *copy, struct document_oauth *oauth)
+static void copy_module(struct copy *copy, enum document_kind kind, struct document_module *module)
 {
-    copy_entry_text(copy, &oauth->edge_id);
-    copy_entry_text(copy, &oauth->id);
-    copy_values(copy, oauth_module_members, oauth_module_n_members, &oauth->module);
-    copy_entry_text(copy, &oauth->secret.name);
-    copy_entry_text(copy, &oauth->secret.digest);
+    const struct resource_row *row = resource_row(document_module_kind(kind));
+
+    copy_entry_text(copy, &module->place.edge_id);
+    copy_entry_text(copy, &module->place.route_id);
+    copy_values(copy, row->members, *row->n_members, &module->value);
+    copy_entry_text(copy, &module->secret.name);
+    copy_entry_text(copy, &module->secret.digest);
 }
 
 static void copy_entry(struct copy *copy, struct document_entry *entry)
@@ -146,16 +148,8 @@ static void copy_entry(struct copy *copy, struct document_entry *entry)
     case DOCUMENT_CREDENTIAL:
         copy_credential(copy, &entry->of.credential);
         break;
-    case DOCUMENT_OAUTH:
-        copy_oauth(copy, &entry->of.oauth);
-        break;
-    case DOCUMENT_MUTUAL_TLS:
-        copy_entry_text(copy, &entry->of.mutual_tls.id);
-        copy_values(copy, mutual_tls_module_members, mutual_tls_module_n_members,
-                    &entry->of.mutual_tls.module);
-        break;
-    case DOCUMENT_N_KINDS:
-        break;
+    default:
+        copy_module(copy, entry->kind, &entry->of.module);
     }
 }
 

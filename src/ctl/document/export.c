@@ -75,24 +75,25 @@ static bool load_keyring(struct export *export)
 /* Fills in the digest of the row's client secret, in the arena. */
 static bool add_digest(struct export *export, struct document_row *row)
 {
-    struct document_oauth *oauth = &row->entry.of.oauth;
+    struct document_module *module = &row->entry.of.module;
+    const struct module_place *place = &module->place;
     char digest[KEYRING_DIGEST_SIZE];
     struct text secret;
     struct error err;
 
-    if (!oauth->module.config.client_secret.sealed)
+    if (!module->value.oauth_module.config.client_secret.sealed)
         return true;
     if (!load_keyring(export))
         return false;
     if (!document_row_secret(row, export->keyring, &export->arena, &secret, &err) ||
         !document_row_digest(row, export->keyring, text_of(NULL), secret, digest, &err)) {
         progress_erase(&export->progress);
-        ctl_fail("account %s, edge %s, route %s: %s", row->account_id.s, oauth->edge_id.s,
-                 oauth->id.s, ctl_reason(&err));
+        ctl_fail("account %s, edge %s, route %s: %s", row->account_id.s, place->edge_id.s,
+                 place->route_id.s, ctl_reason(&err));
         return false;
     }
-    oauth->secret.digest = text_of(arena_copy(&export->arena, digest, strlen(digest)));
-    return oauth->secret.digest.s ||
+    module->secret.digest = text_of(arena_copy(&export->arena, digest, strlen(digest)));
+    return module->secret.digest.s ||
            fail_export(export, &(struct error){.code = ERR_OUT_OF_MEMORY});
 }
 
@@ -111,18 +112,12 @@ static bool write_entry(struct export *export, struct document_row *row)
     case DOCUMENT_CREDENTIAL:
         document_write_credential(entry, &row->entry.of.credential);
         break;
-    case DOCUMENT_OAUTH:
+    default:
         memcpy(names.providers, export->ctl->conf.provider_names, sizeof names.providers);
-        if (!add_digest(export, row))
+        if (document_has_provider(row->entry.kind) && !add_digest(export, row))
             return false;
-        document_write_oauth(entry, &row->entry.of.oauth, &names);
-        break;
-    case DOCUMENT_MUTUAL_TLS:
-        document_write_mutual_tls(entry, &row->entry.of.mutual_tls);
-        break;
-    case DOCUMENT_ACCOUNT:
-    case DOCUMENT_N_KINDS:
-        break;
+        document_write_module(entry, document_module_kind(row->entry.kind), &row->entry.of.module,
+                              &names);
     }
     json_indent(&export->out, buf_text(entry), IN_LIST);
     export->n_entries++;

@@ -140,18 +140,25 @@ size_t plan_count(const struct plan *plan, enum document_verb verb)
 
 /* What refers to something comes after it.  A credential is deleted before another with the same
  * key is created: a deployment may permit a key only once. */
+/* clang-format off */
 static const struct {
     enum document_kind kind;
     enum document_verb verb;
 } steps[] = {
-    {DOCUMENT_ACCOUNT, DOCUMENT_CREATE},    {DOCUMENT_ACCOUNT, DOCUMENT_UPDATE},
-    {DOCUMENT_PRINCIPAL, DOCUMENT_CREATE},  {DOCUMENT_PRINCIPAL, DOCUMENT_UPDATE},
-    {DOCUMENT_CREDENTIAL, DOCUMENT_DELETE}, {DOCUMENT_CREDENTIAL, DOCUMENT_UPDATE},
-    {DOCUMENT_CREDENTIAL, DOCUMENT_CREATE}, {DOCUMENT_OAUTH, DOCUMENT_DELETE},
-    {DOCUMENT_OAUTH, DOCUMENT_UPDATE},      {DOCUMENT_OAUTH, DOCUMENT_CREATE},
-    {DOCUMENT_MUTUAL_TLS, DOCUMENT_DELETE}, {DOCUMENT_MUTUAL_TLS, DOCUMENT_UPDATE},
-    {DOCUMENT_MUTUAL_TLS, DOCUMENT_CREATE}, {DOCUMENT_PRINCIPAL, DOCUMENT_DELETE},
+    {DOCUMENT_ACCOUNT, DOCUMENT_CREATE},
+    {DOCUMENT_ACCOUNT, DOCUMENT_UPDATE},
+    {DOCUMENT_PRINCIPAL, DOCUMENT_CREATE},
+    {DOCUMENT_PRINCIPAL, DOCUMENT_UPDATE},
+    {DOCUMENT_CREDENTIAL, DOCUMENT_DELETE},
+    {DOCUMENT_CREDENTIAL, DOCUMENT_UPDATE},
+    {DOCUMENT_CREDENTIAL, DOCUMENT_CREATE},
+#define MODULE_STEPS(with, NAME, ...)                                                              \
+    {DOCUMENT_##NAME, DOCUMENT_DELETE}, {DOCUMENT_##NAME, DOCUMENT_UPDATE},                        \
+        {DOCUMENT_##NAME, DOCUMENT_CREATE},
+    MODULES(MODULE_STEPS, _)
+    {DOCUMENT_PRINCIPAL, DOCUMENT_DELETE},
 };
+/* clang-format on */
 
 /* Gives a credential that is created without an id one. */
 static bool make_id(struct plan *plan, struct plan_change *change, struct error *err)

@@ -6,15 +6,14 @@
 static void warn_of_change(struct admission_warnings *warnings, const struct plan_change *change)
 {
     const struct document_entry *entry = &change->write.row.entry;
-    const struct document_oauth *oauth = &entry->of.oauth;
-    const struct oauth_route route = {.edge_id = oauth->edge_id, .route_id = oauth->id};
+    const struct document_module *module = &entry->of.module;
     bool is_gone = change->verb == DOCUMENT_DELETE;
 
-    if (entry->kind == DOCUMENT_OAUTH)
-        admission_warn(warnings, &route, is_gone ? NULL : &oauth->module);
-    else if (entry->kind == DOCUMENT_MUTUAL_TLS)
-        admission_warn_edge(warnings, entry->of.mutual_tls.id,
-                            is_gone ? NULL : &entry->of.mutual_tls.module);
+    if (entry->kind == DOCUMENT_OAUTH_MODULE)
+        admission_warn(warnings, &module->place, is_gone ? NULL : &module->value.oauth_module);
+    else if (entry->kind == DOCUMENT_MUTUAL_TLS_MODULE)
+        admission_warn_edge(warnings, module->place.edge_id,
+                            is_gone ? NULL : &module->value.mutual_tls_module);
     else if (entry->kind == DOCUMENT_CREDENTIAL && change->loses_rules)
         admission_warn_rules(warnings, entry->of.credential.input.id);
 }

@@ -98,12 +98,12 @@ static bool compare_item(const struct plan_looking *looking, struct document_ite
     document_compare(&row->entry, &wanted, &plan->names, &changes);
     if (document_tell_values(plan->document, &item->entry, &changes))
         return true;
-    if (changes.n == 0 && looking->kind != DOCUMENT_OAUTH)
+    if (changes.n == 0 && !document_has_provider(looking->kind))
         return ok || plan_out_of_memory();
     change = ok ? plan_new_change(plan, DOCUMENT_UPDATE, &wanted, looking->account_id) : NULL;
     if (!change)
         return false;
-    if (looking->kind == DOCUMENT_OAUTH && !plan_secret(plan, item, row, change, &fault)) {
+    if (document_has_provider(looking->kind) && !plan_secret(plan, item, row, change, &fault)) {
         if (fault.code)
             plan_tell(looking, item, &fault);
         return fault.code != ERR_NONE;
@@ -212,7 +212,7 @@ static bool create_item(const struct plan_looking *looking, struct document_item
     if (!item->change)
         return false;
     item->change->is_given = looking->kind == DOCUMENT_CREDENTIAL;
-    if (looking->kind != DOCUMENT_OAUTH)
+    if (!document_has_provider(looking->kind))
         return true;
     if (plan_secret(plan, item, NULL, item->change, &fault))
         return plan_show_secret(plan, item->change);
@@ -242,16 +242,9 @@ static bool delete_row(const struct plan_looking *looking, const struct document
         kept.of.credential.input.description =
             plan_keep(plan, entry->of.credential.input.description, &ok);
         break;
-    case DOCUMENT_OAUTH:
-        kept.of.oauth.edge_id = plan_keep(plan, entry->of.oauth.edge_id, &ok);
-        kept.of.oauth.id = plan_keep(plan, entry->of.oauth.id, &ok);
-        break;
-    case DOCUMENT_MUTUAL_TLS:
-        kept.of.mutual_tls.id = plan_keep(plan, entry->of.mutual_tls.id, &ok);
-        break;
-    case DOCUMENT_ACCOUNT:
-    case DOCUMENT_N_KINDS:
-        break;
+    default:
+        kept.of.module.place.edge_id = plan_keep(plan, entry->of.module.place.edge_id, &ok);
+        kept.of.module.place.route_id = plan_keep(plan, entry->of.module.place.route_id, &ok);
     }
     if (!ok)
         return plan_out_of_memory();

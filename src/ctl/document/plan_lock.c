@@ -27,15 +27,10 @@ static struct plan_lock lock_of(const struct plan_change *change)
     case DOCUMENT_CREDENTIAL:
         lock.first = entry->of.credential.input.id;
         break;
-    case DOCUMENT_OAUTH:
-        lock.first = entry->of.oauth.edge_id;
-        lock.second = entry->of.oauth.id;
-        break;
-    case DOCUMENT_MUTUAL_TLS:
-        lock.first = entry->of.mutual_tls.id;
-        break;
-    case DOCUMENT_N_KINDS:
-        break;
+    default:
+        lock.first = entry->of.module.place.edge_id;
+        if (document_of_route(entry->kind))
+            lock.second = entry->of.module.place.route_id;
     }
     return lock;
 }
@@ -207,7 +202,7 @@ static void list_locks(const struct plan_lock *rows, size_t n, struct arena *are
     for (size_t i = 0; suspects->resources.items && suspects->owners.items && i < n; i++) {
         struct text resource = rows[i].first;
 
-        if (rows[i].kind == DOCUMENT_OAUTH) {
+        if (document_of_route(rows[i].kind)) {
             struct buf path = {0};
 
             buf_printf(&path, "%s/%s", rows[i].first.s, rows[i].second.s);

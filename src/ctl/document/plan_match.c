@@ -33,15 +33,12 @@ static struct key key_of(const struct document_entry *entry, bool by_id)
             return (struct key){0, input->id, text_of(""), text_of("")};
         return (struct key){1, input->fingerprint, input->description,
                             input->owner_id.s ? input->owner_id : text_of("")};
-    case DOCUMENT_OAUTH:
-        return (struct key){0, entry->of.oauth.edge_id, entry->of.oauth.id, text_of("")};
-    case DOCUMENT_MUTUAL_TLS:
-        return (struct key){0, entry->of.mutual_tls.id, text_of(""), text_of("")};
-    case DOCUMENT_ACCOUNT:
-    case DOCUMENT_N_KINDS:
-        break;
+    default:
+        return (struct key){0, entry->of.module.place.edge_id,
+                            document_of_route(entry->kind) ? entry->of.module.place.route_id
+                                                           : text_of(""),
+                            text_of("")};
     }
-    return (struct key){0, text_of(""), text_of(""), text_of("")};
 }
 
 static int compare_keys(const struct key *a, const struct key *b)

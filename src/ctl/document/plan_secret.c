@@ -56,7 +56,7 @@ static bool has_keyring(struct plan *plan)
 
 static bool has_sealed(const struct document_row *row)
 {
-    return row->entry.of.oauth.module.config.client_secret.sealed != NULL;
+    return row->entry.of.module.value.oauth_module.config.client_secret.sealed != NULL;
 }
 
 /* Compares a secret with the digest of the document. */
@@ -106,11 +106,11 @@ static bool keep_stored(struct plan *plan, const struct document_secret *secret,
 static bool seal(struct plan *plan, struct document_change *change, struct text value)
 {
     struct document_row *row = &change->row;
-    struct document_oauth *oauth = &row->entry.of.oauth;
-    struct field_secret *secret = &oauth->module.config.client_secret;
-    struct oauth_route route = {.edge_id = oauth->edge_id, .route_id = oauth->id};
+    struct document_module *module = &row->entry.of.module;
+    struct oauth_module *oauth = &module->value.oauth_module;
+    struct field_secret *secret = &oauth->config.client_secret;
     struct keyring_place place =
-        oauth_secret_place(row->account_id, &route, oauth->module.provider);
+        oauth_secret_place(row->account_id, &module->place, oauth->provider);
     struct error err;
 
     return keyring_seal(plan->keyring, &place, value, &plan->arena, &secret->key_id,
@@ -140,12 +140,13 @@ static bool take_new_secret(struct plan *plan, const struct document_secret *sec
 bool plan_secret(struct plan *plan, const struct document_item *item,
                  const struct document_row *row, struct plan_change *change, struct error *fault)
 {
-    const struct document_oauth *wanted = &item->entry.of.oauth;
+    const struct document_module *wanted = &item->entry.of.module;
     const struct document_row *stored = row;
 
     *fault = (struct error){.code = ERR_NONE};
     /* A secret is of one provider. */
-    if (row && (!has_sealed(row) || row->entry.of.oauth.module.provider != wanted->module.provider))
+    if (row && (!has_sealed(row) || row->entry.of.module.value.oauth_module.provider !=
+                                        wanted->value.oauth_module.provider))
         stored = NULL;
     switch (wanted->secret.source) {
     case DOCUMENT_SECRET_NONE:

@@ -144,7 +144,7 @@ bool plan_show_values(struct plan *plan, struct plan_change *change,
         change->loses_rules = change->loses_rules || loses_rules(&changes->members[i]);
     }
     if (change->sets_secret)
-        put_secret_change(&out, &change->write.row.entry.of.oauth.secret);
+        put_secret_change(&out, &change->write.row.entry.of.module.secret);
     json_close(&out.before, '}');
     json_close(&out.after, '}');
     change->members = keep(plan, &out.members, &ok);
@@ -163,7 +163,7 @@ bool plan_show_secret(struct plan *plan, struct plan_change *change)
     bool ok = true;
 
     buf_puts(&values, "client_secret:");
-    put_secret_source(&values, &json, &change->write.row.entry.of.oauth.secret);
+    put_secret_source(&values, &json, &change->write.row.entry.of.module.secret);
     if (json.len > 0) {
         change->values = keep(plan, &values, &ok);
         change->secret_from = keep(plan, &json, &ok);

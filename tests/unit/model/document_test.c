@@ -38,11 +38,9 @@ static void write_again(struct buf *out, const struct document_entry *entry)
     case DOCUMENT_CREDENTIAL:
         document_write_credential(out, &entry->of.credential);
         break;
-    case DOCUMENT_OAUTH:
-        document_write_oauth(out, &entry->of.oauth, &default_names);
-        break;
-    case DOCUMENT_MUTUAL_TLS:
-        document_write_mutual_tls(out, &entry->of.mutual_tls);
+    default:
+        document_write_module(out, document_module_kind(entry->kind), &entry->of.module,
+                              &default_names);
         break;
     case DOCUMENT_N_KINDS:
         ck_abort();
@@ -283,15 +281,16 @@ START_TEST(compared)
     is.of.principal.has_disabled = true;
     is.of.principal.is_admin = true;
     expect_changes(&was, &is, "{\"is_admin\":[false,true],\"is_disabled\":[true,false]}");
-    was = is = (struct document_entry){.kind = DOCUMENT_OAUTH};
-    is.of.oauth.module.provider = 2;
-    is.of.oauth.module.config.scopes = (struct text_list){.items = &one, .n = 1, .given = true};
-    is.of.oauth.module.maximum_duration = 7;
+    was = is = (struct document_entry){.kind = DOCUMENT_OAUTH_MODULE};
+    is.of.module.value.oauth_module.provider = 2;
+    is.of.module.value.oauth_module.config.scopes =
+        (struct text_list){.items = &one, .n = 1, .given = true};
+    is.of.module.value.oauth_module.maximum_duration = 7;
     expect_changes(&was, &is,
                    "{\"maximum_duration\":[0,7],\"provider\":[null,\"provider_b\"],"
                    "\"scopes\":[[],[\"a\"]]}");
-    was = is = (struct document_entry){.kind = DOCUMENT_MUTUAL_TLS};
-    is.of.mutual_tls.module.enabled = true;
+    was = is = (struct document_entry){.kind = DOCUMENT_MUTUAL_TLS_MODULE};
+    is.of.module.value.mutual_tls_module.enabled = true;
     expect_changes(&was, &is, "{\"enabled\":[false,true]}");
 }
 END_TEST

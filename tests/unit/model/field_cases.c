@@ -205,9 +205,17 @@ static void check_not_given(struct run *run)
 
 /* ---- kinds ---- */
 
+/* A body that gives a value says so. */
+static void look_at_given(const struct run *run, const void *value)
+{
+    const char *target = (const char *)value - run->field->offset;
+
+    ck_assert(!run->field->given || *(const bool *)(target + run->field->given));
+}
+
 static void look_at_bool(const struct run *run, const void *value)
 {
-    (void)run;
+    look_at_given(run, value);
     ck_assert(*(const bool *)value);
 }
 
@@ -221,7 +229,7 @@ static void check_bool(struct run *run)
 
 static void look_at_uint32(const struct run *run, const void *value)
 {
-    (void)run;
+    look_at_given(run, value);
     ck_assert_uint_eq(*(const uint32_t *)value, UINT32_MAX);
 }
 
@@ -232,6 +240,31 @@ static void check_uint32(struct run *run)
     EXPECT_EACH(run, ERR_NONE, "", "0", "0.0", "-0", "8.64E+4");
     EXPECT_EACH(run, ERR_WRONG_VALUE, "", "-1", "1.5", "4294967296", "1e400", "\"\"", "\"1\"",
                 "true", "false", "[]", "[1]", "{}");
+}
+
+static void look_at_moment(const struct run *run, const void *value)
+{
+    look_at_given(run, value);
+    ck_assert_int_eq(*(const int64_t *)value, 1769903999);
+}
+
+static void look_at_null(const struct run *run, const void *value)
+{
+    look_at_given(run, value);
+    ck_assert_int_eq(*(const int64_t *)value, 0);
+}
+
+static void check_moment(struct run *run)
+{
+    enum error_code invalid =
+        run->field->invalid != ERR_NONE ? run->field->invalid : ERR_WRONG_VALUE;
+
+    expect_value(run, "\"2026-01-31T23:59:59Z\"", ERR_NONE, "", look_at_moment);
+    expect_value(run, "\"2026-02-01T01:59:59.9+02:00\"", ERR_NONE, "", look_at_moment);
+    expect_value(run, "null", ERR_NONE, "", look_at_null);
+    EXPECT_EACH(run, invalid, "", "\"\"", "\"1769903999\"", "\"2026-01-31\"",
+                "\"1970-01-01T00:00:00Z\"", "\"1969-12-31T23:59:59Z\"");
+    EXPECT_EACH(run, ERR_WRONG_VALUE, "", "0", "1769903999", "true", "[]", "{}");
 }
 
 /* The text of the current case. */
@@ -445,6 +478,9 @@ static void check_row(struct run *run)
         break;
     case FIELD_UINT32:
         check_uint32(run);
+        break;
+    case FIELD_TIME_OR_NULL:
+        check_moment(run);
         break;
     case FIELD_REFUSED:
         check_refused(run);

@@ -16,6 +16,10 @@ struct thing {
     struct text_list set;
     bool flag;
     uint32_t number;
+    int64_t moment;
+    bool flag_given;
+    bool number_given;
+    bool moment_given;
 };
 
 static bool is_lower(struct text value, const char **why)
@@ -53,8 +57,16 @@ static const struct field fields[] = {
      .repeated = ERR_SCOPE_REPEATED,
      .valid = is_lower,
      .invalid = ERR_ACL_RULE},
-    {.name = "flag", .kind = FIELD_BOOL, AT(flag)},
-    {.name = "number", .kind = FIELD_UINT32, AT(number)},
+    {.name = "flag", .kind = FIELD_BOOL, AT(flag), .given = offsetof(struct thing, flag_given)},
+    {.name = "number",
+     .kind = FIELD_UINT32,
+     AT(number),
+     .given = offsetof(struct thing, number_given)},
+    {.name = "moment",
+     .kind = FIELD_TIME_OR_NULL,
+     AT(moment),
+     .given = offsetof(struct thing, moment_given),
+     .invalid = ERR_OWNER_UNKNOWN},
     {.name = "fixed", .kind = FIELD_REFUSED, .invalid = ERR_OWNER_FIXED},
 };
 
@@ -113,7 +125,7 @@ START_TEST(messages)
 {
     expect_error("{\"flat\":1}", ERR_UNKNOWN_MEMBER, "flat",
                  "The member flat is unknown. This object takes: plain, name, list, set, flag, "
-                 "number.");
+                 "number, moment.");
     expect_error("{\"set\":[\"a\",\"b\",\"a\"]}", ERR_SCOPE_REPEATED, "set[2]",
                  "set[2] is 'a', which is in the list already.");
     expect_error("{\"set\":[\"12345678\"]}", ERR_SCOPE_TOO_LONG, "set[0]",
@@ -204,7 +216,7 @@ START_TEST(writing)
         field_write(&out, &fields[i], (const char *)&shown + fields[i].offset);
     json_close(&out, '}');
     ck_assert_str_eq(out.data, "{\"plain\":\"p\",\"name\":null,\"list\":[\"a\",\"\\\"\"],"
-                               "\"set\":[],\"flag\":true,\"number\":4294967295}");
+                               "\"set\":[],\"flag\":true,\"number\":4294967295,\"moment\":null}");
     buf_free(&out);
 }
 END_TEST

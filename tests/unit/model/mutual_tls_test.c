@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the bodies of mutual TLS modules, in and out. */
-#include "model/mutual_tls_module.h"
+#include "model/resource.h"
 
 #include <check.h>
 
@@ -12,8 +12,10 @@ static struct mutual_tls_module module;
 
 static const void *read_module(const struct json_node *body, struct arena *arena, struct error *err)
 {
-    return mutual_tls_module_read(body, text_of("e"), &(struct field_reader){.arena = arena},
-                                  &module, err)
+    const struct module_place place = {.edge_id = text_of("e")};
+
+    return resource_read(RESOURCE_MUTUAL_TLS_MODULE, body, &place, NULL,
+                         &(struct field_reader){.arena = arena}, &module, err)
                ? &module
                : NULL;
 }
@@ -91,6 +93,7 @@ END_TEST
 /* Reads a body and writes the result. */
 static void expect_written(const char *body, const char *wanted)
 {
+    const struct resource_context context = {.base_url = text_of("https://h/api")};
     struct arena arena = {0};
     struct json_node top;
     struct error err;
@@ -98,7 +101,7 @@ static void expect_written(const char *body, const char *wanted)
 
     ck_assert(json_parse(body, strlen(body), &top, &err));
     ck_assert(read_module(&top, &arena, &err) != NULL);
-    mutual_tls_module_write(&out, &module, text_of("https://h/api"));
+    resource_write(&out, RESOURCE_MUTUAL_TLS_MODULE, &module, &context);
     ck_assert_str_eq(out.data, wanted);
     buf_free(&out);
     json_free(&top);

@@ -18,7 +18,7 @@ static enum oauth_application application_of(int provider)
 
 static void check_admission(const struct test_case *test)
 {
-    const struct module_ids none = {.edge_id = {.s = NULL}};
+    const struct module_place none = {.edge_id = {.s = NULL}};
     struct arena arena = {0};
     struct json_node top;
     struct error err;

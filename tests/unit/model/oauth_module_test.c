@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the bodies of OAuth modules, in and out. */
-#include "model/oauth_module.h"
+#include "model/resource.h"
 
 #include <check.h>
 #include <stdint.h>
@@ -10,9 +10,11 @@
 #include "providers.h"
 #include "suites.h"
 
-static const struct module_ids ids = {.edge_id = {.s = "e", .len = 1}, .id = {.s = "r", .len = 1}};
+static const struct module_place ids = {.edge_id = {.s = "e", .len = 1},
+                                        .route_id = {.s = "r", .len = 1}};
 
 static struct oauth_module module;
+static const struct resource_context context = {.names = &default_names};
 
 static const void *read_module(const struct json_node *body, struct arena *arena, struct error *err)
 {
@@ -298,7 +300,7 @@ static void expect_written(const char *body, const char *wanted)
     in_full(&sent, body);
     ck_assert_msg(json_parse(sent.data, sent.len, &top, &err), "%s", err.msg);
     ck_assert_msg(read_module(&top, &arena, &err) != NULL, "%s", err.msg);
-    oauth_module_write(&out, &module, &default_names);
+    resource_write(&out, RESOURCE_OAUTH_MODULE, &module, &context);
     ck_assert_str_eq(out.data, in_full(&expected, wanted));
     buf_free(&out);
     buf_free(&sent);
@@ -378,7 +380,7 @@ START_TEST(written_is_accepted)
                  default_names.providers[i]);
         ck_assert(json_parse(body, strlen(body), &top, &err));
         ck_assert(read_module(&top, &arena, &err) != NULL);
-        oauth_module_write(&out, &module, &default_names);
+        resource_write(&out, RESOURCE_OAUTH_MODULE, &module, &context);
         expect_written(out.data, out.data);
         ck_assert_int_eq(module.provider, i + 1);
         buf_free(&out);

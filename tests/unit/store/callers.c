@@ -184,21 +184,23 @@ static bool op_oauth_delete(const struct store_request *request)
 {
     struct store_request asking = callers_on_route(request, KEYS_WRITE);
 
-    return store_oauth_module_delete(tried.store, &asking, &tried_route, &tried.err);
+    return store_resource_delete(tried.store, &asking, RESOURCE_OAUTH_MODULE, &tried_route,
+                                 &tried.err);
 }
 
 static bool list_oauth(const struct store_request *request, const struct filter_node *filter)
 {
     static const struct oauth_names names = {.providers = {"a", "b", "c", "d", "e", "f", "g", "h"}};
     static const enum oauth_application applications[OAUTH_N_PROVIDERS];
-    const struct oauth_module_page page = {.limit = 1,
-                                           .most_bytes = SIZE_MAX,
-                                           .filter = filter,
-                                           .names = &names,
-                                           .applications = applications};
-    struct oauth_module_list list;
+    const struct resource_page page = {.limit = 1,
+                                       .most_bytes = SIZE_MAX,
+                                       .filter = filter,
+                                       .names = &names,
+                                       .applications = applications};
+    struct resource_list list;
 
-    return store_oauth_module_list(tried.store, request, &page, &list, &tried.err);
+    return store_resource_list(tried.store, request, RESOURCE_OAUTH_MODULE, &page, &list,
+                               &tried.err);
 }
 
 static bool op_oauth_list(const struct store_request *request)
@@ -209,7 +211,7 @@ static bool op_oauth_list(const struct store_request *request)
 static bool op_oauth_list_filtered(const struct store_request *request)
 {
     return list_oauth(request, parse_filter("obj.provider != 'x' && obj.admits != 'x'",
-                                            oauth_module_filter_members));
+                                            store_resource_filter(RESOURCE_OAUTH_MODULE)));
 }
 
 bool callers_mutual_tls_put(const struct store_request *request)
@@ -217,7 +219,8 @@ bool callers_mutual_tls_put(const struct store_request *request)
     struct mutual_tls_module module = {.certificate_authority_ids = {.given = true}};
     struct store_request asking = callers_on_route(request, KEYS_WRITE);
 
-    return store_mutual_tls_module_put(tried.store, &asking, text_of("e"), &module, &tried.err);
+    return store_resource_put(tried.store, &asking, RESOURCE_MUTUAL_TLS_MODULE, &tried_edge,
+                              &module, &tried.err);
 }
 
 static bool op_mutual_tls_get(const struct store_request *request)
@@ -229,11 +232,11 @@ static bool op_mutual_tls_get(const struct store_request *request)
 
 static bool list_mutual_tls(const struct store_request *request, const struct filter_node *filter)
 {
-    const struct mutual_tls_module_page page = {
-        .limit = 1, .most_bytes = SIZE_MAX, .filter = filter};
-    struct mutual_tls_module_list list;
+    const struct resource_page page = {.limit = 1, .most_bytes = SIZE_MAX, .filter = filter};
+    struct resource_list list;
 
-    return store_mutual_tls_module_list(tried.store, request, &page, &list, &tried.err);
+    return store_resource_list(tried.store, request, RESOURCE_MUTUAL_TLS_MODULE, &page, &list,
+                               &tried.err);
 }
 
 static bool op_mutual_tls_list(const struct store_request *request)
@@ -243,14 +246,16 @@ static bool op_mutual_tls_list(const struct store_request *request)
 
 static bool op_mutual_tls_list_filtered(const struct store_request *request)
 {
-    return list_mutual_tls(request, parse_filter("obj.enabled", mutual_tls_module_filter_members));
+    return list_mutual_tls(
+        request, parse_filter("obj.enabled", store_resource_filter(RESOURCE_MUTUAL_TLS_MODULE)));
 }
 
 static bool op_mutual_tls_delete(const struct store_request *request)
 {
     struct store_request asking = callers_on_route(request, KEYS_WRITE);
 
-    return store_mutual_tls_module_delete(tried.store, &asking, text_of("e"), &tried.err);
+    return store_resource_delete(tried.store, &asking, RESOURCE_MUTUAL_TLS_MODULE, &tried_edge,
+                                 &tried.err);
 }
 
 /* Only admins get events.  That others get none is for audit_events_are_for_admins. */

@@ -349,9 +349,10 @@ static void put_mutual_tls(const struct store_request *request, const char *edge
         .enabled = enabled,
         .certificate_authority_ids = {.items = items, .n = enabled ? 2 : 0, .given = true}};
 
-    ck_assert_msg(
-        store_mutual_tls_module_put(tried.store, request, text_of(edge_id), &module, &tried.err),
-        "%s", tried.err.cause);
+    ck_assert_msg(store_resource_put(tried.store, request, RESOURCE_MUTUAL_TLS_MODULE,
+                                     &(struct module_place){.edge_id = text_of(edge_id)}, &module,
+                                     &tried.err),
+                  "%s", tried.err.cause);
 }
 
 static bool read_edges(const char *account_id, struct gateway_edges *out)

@@ -146,19 +146,20 @@ static void prepare_all(void)
 {
     static const struct audit_event_page events = {
         .before = INT64_MAX, .limit = LIMIT, .most_bytes = 1 << 20};
-    static const struct oauth_module_page routes = {.limit = LIMIT, .most_bytes = 1 << 20};
-    static const struct mutual_tls_module_page edges = {.limit = LIMIT, .most_bytes = 1 << 20};
+    static const struct resource_page routes = {.limit = LIMIT, .most_bytes = 1 << 20};
+    static const struct resource_page edges = {.limit = LIMIT, .most_bytes = 1 << 20};
     static const struct ssh_credential_page credentials = {.limit = LIMIT, .most_bytes = 1 << 20};
     struct audit_event_list event_list = {0};
-    struct oauth_module_list route_list;
-    struct mutual_tls_module_list edge_list;
+    struct resource_list route_list;
+    struct resource_list edge_list;
     struct ssh_credential_list credential_list = {0};
 
     ck_assert(store_audit_event_list(tried.store, &tried.admin, &events, &event_list, &tried.err));
     ck_assert(event_list.n == LIMIT && event_list.more);
-    ck_assert(store_oauth_module_list(tried.store, &tried.admin, &routes, &route_list, &tried.err));
-    ck_assert(
-        store_mutual_tls_module_list(tried.store, &tried.admin, &edges, &edge_list, &tried.err));
+    ck_assert(store_resource_list(tried.store, &tried.admin, RESOURCE_OAUTH_MODULE, &routes,
+                                  &route_list, &tried.err));
+    ck_assert(store_resource_list(tried.store, &tried.admin, RESOURCE_MUTUAL_TLS_MODULE, &edges,
+                                  &edge_list, &tried.err));
     ck_assert(store_ssh_credential_list(tried.store, &tried.admin, &credentials, &credential_list,
                                         &tried.err));
     audit_event_list_free(&event_list);

@@ -320,11 +320,14 @@ START_TEST(oauth_module_replaced_and_deleted)
     ck_assert_ptr_null(found.cookie_prefix.s);
     ck_assert_uint_eq(found.maximum_duration, 0);
     /* A delete by another account changes nothing.  A repeated delete succeeds. */
-    ck_assert(store_oauth_module_delete(tried.store, &tried.other, &tried_route, &tried.err));
+    ck_assert(store_resource_delete(tried.store, &tried.other, RESOURCE_OAUTH_MODULE, &tried_route,
+                                    &tried.err));
     ck_assert(tried_get_oauth(&tried.admin, &found));
-    ck_assert(store_oauth_module_delete(tried.store, &tried.member, &tried_route, &tried.err));
+    ck_assert(store_resource_delete(tried.store, &tried.member, RESOURCE_OAUTH_MODULE, &tried_route,
+                                    &tried.err));
     ck_assert(!tried_get_oauth(&tried.admin, &found));
-    ck_assert(store_oauth_module_delete(tried.store, &tried.member, &tried_route, &tried.err));
+    ck_assert(store_resource_delete(tried.store, &tried.member, RESOURCE_OAUTH_MODULE, &tried_route,
+                                    &tried.err));
 }
 END_TEST
 
@@ -409,24 +412,27 @@ START_TEST(mutual_tls_module_from_birth_to_death)
 
     ck_assert(!tried_get_mutual_tls(&tried.admin, &found));
     ck_assert_int_eq(tried.err.code, ERR_MUTUAL_TLS_NOT_FOUND);
-    ck_assert_msg(
-        store_mutual_tls_module_put(tried.store, &tried.admin, text_of("e"), &module, &tried.err),
-        "%s", tried.err.cause);
+    ck_assert_msg(store_resource_put(tried.store, &tried.admin, RESOURCE_MUTUAL_TLS_MODULE,
+                                     &tried_edge, &module, &tried.err),
+                  "%s", tried.err.cause);
     ck_assert(tried_get_mutual_tls(&tried.reader, &found));
     ck_assert(found.enabled && found.certificate_authority_ids.n == 2);
     tried_expect_text(found.certificate_authority_ids.items[0], "z");
     tried_expect_text(found.certificate_authority_ids.items[1], "a");
     module = (struct mutual_tls_module){.certificate_authority_ids = {.given = true}};
-    ck_assert(
-        store_mutual_tls_module_put(tried.store, &tried.member, text_of("e"), &module, &tried.err));
+    ck_assert(store_resource_put(tried.store, &tried.member, RESOURCE_MUTUAL_TLS_MODULE,
+                                 &tried_edge, &module, &tried.err));
     ck_assert(tried_get_mutual_tls(&tried.admin, &found));
     ck_assert(!found.enabled && found.certificate_authority_ids.n == 0);
     ck_assert(!tried_get_mutual_tls(&tried.other, &found));
-    ck_assert(store_mutual_tls_module_delete(tried.store, &tried.other, text_of("e"), &tried.err));
+    ck_assert(store_resource_delete(tried.store, &tried.other, RESOURCE_MUTUAL_TLS_MODULE,
+                                    &tried_edge, &tried.err));
     ck_assert(tried_get_mutual_tls(&tried.admin, &found));
-    ck_assert(store_mutual_tls_module_delete(tried.store, &tried.admin, text_of("e"), &tried.err));
+    ck_assert(store_resource_delete(tried.store, &tried.admin, RESOURCE_MUTUAL_TLS_MODULE,
+                                    &tried_edge, &tried.err));
     ck_assert(!tried_get_mutual_tls(&tried.admin, &found));
-    ck_assert(store_mutual_tls_module_delete(tried.store, &tried.admin, text_of("e"), &tried.err));
+    ck_assert(store_resource_delete(tried.store, &tried.admin, RESOURCE_MUTUAL_TLS_MODULE,
+                                    &tried_edge, &tried.err));
 }
 END_TEST
 

@@ -20,7 +20,6 @@
 #include "store/gateway.h"
 #include "store/idempotency_key.h"
 #include "store/key_use.h"
-#include "store/mutual_tls_module.h"
 #include "store/oauth_secret.h"
 #include "store/principal.h"
 #include "store/schema.h"
@@ -171,10 +170,10 @@ static void write_not_quickly(void)
     ck_assert(store_ssh_credential_update(tried.store, &if_there, text_of(TRIED_ID("7")), &input,
                                           &list, &tried.err));
     ssh_credential_list_free(&list);
-    ck_assert(store_mutual_tls_module_put(tried.store, &tried.admin, text_of("edge"), &module,
-                                          &tried.err));
-    ck_assert(
-        store_mutual_tls_module_put(tried.store, &if_there, text_of("edge"), &module, &tried.err));
+    ck_assert(store_resource_put(tried.store, &tried.admin, RESOURCE_MUTUAL_TLS_MODULE, &tried_edge,
+                                 &module, &tried.err));
+    ck_assert(store_resource_put(tried.store, &if_there, RESOURCE_MUTUAL_TLS_MODULE, &tried_edge,
+                                 &module, &tried.err));
 }
 
 static void list_own(void)
@@ -353,7 +352,7 @@ static void gate_asks(void)
 {
     struct text id = text_of("AAAAAAAAAAAAAAAAAAAAAA");
     struct gate_row row = {.id = id, .key_id = text_of("k"), .sealed = text_of("sealed")};
-    const struct oauth_route route = {text_of("edge"), text_of("route")};
+    const struct module_place route = {text_of("edge"), text_of("route")};
     const struct gate_question of_nobody = {.account_id = text_of("ac_x"), .route = route};
     const struct oauth_module module = {.provider = 1, .config.client_id = text_of("c")};
     struct gate_answer answer;

@@ -218,8 +218,9 @@ bool tried_get(const struct store_request *request, const char *id,
     return store_ssh_credential_get(tried.store, request, text_of(id), list, &tried.err);
 }
 
-const struct oauth_route tried_route = {.edge_id = {.s = "e", .len = 1},
-                                        .route_id = {.s = "r", .len = 1}};
+const struct module_place tried_edge = {.edge_id = {.s = "e", .len = 1}};
+const struct module_place tried_route = {.edge_id = {.s = "e", .len = 1},
+                                         .route_id = {.s = "r", .len = 1}};
 
 /* Each list of the module has different entries, so that swapped columns show. */
 struct oauth_module tried_full_module(struct text items[5])
@@ -248,19 +249,22 @@ struct oauth_module tried_full_module(struct text items[5])
 bool tried_put_oauth(const struct store_request *request, struct oauth_module *module)
 {
     tried.err = (struct error){.code = ERR_NONE};
-    return store_oauth_module_put(tried.store, request, &tried_route, module, &tried.err);
+    return store_resource_put(tried.store, request, RESOURCE_OAUTH_MODULE, &tried_route, module,
+                              &tried.err);
 }
 
 bool tried_get_oauth(const struct store_request *request, struct oauth_module *module)
 {
     tried.err = (struct error){.code = ERR_NONE};
-    return store_oauth_module_get(tried.store, request, &tried_route, module, &tried.err);
+    return store_resource_get(tried.store, request, RESOURCE_OAUTH_MODULE, &tried_route, module,
+                              &tried.err);
 }
 
 bool tried_get_mutual_tls(const struct store_request *request, struct mutual_tls_module *module)
 {
     tried.err = (struct error){.code = ERR_NONE};
-    return store_mutual_tls_module_get(tried.store, request, text_of("e"), module, &tried.err);
+    return store_resource_get(tried.store, request, RESOURCE_MUTUAL_TLS_MODULE, &tried_edge, module,
+                              &tried.err);
 }
 
 void tried_expect_text(struct text value, const char *wanted)

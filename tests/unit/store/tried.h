@@ -4,8 +4,7 @@
 #define ADIT_TESTS_STORE_TRIED_H
 
 #include "store/database.h"
-#include "store/mutual_tls_module.h"
-#include "store/oauth_module.h"
+#include "store/resource.h"
 #include "store/ssh_credential.h"
 
 /* The state of a test.  The store runs as the responder's role, gateway as that of
@@ -76,7 +75,8 @@ struct keyring *tried_keyring(const char *content);
 
 /* Put or read the module of this route.  The full module has every column set, with this secret.
  */
-extern const struct oauth_route tried_route;
+extern const struct module_place tried_route;
+extern const struct module_place tried_edge; /* of the mutual TLS module */
 #define TRIED_SECRET "hush \xC3\xA9"
 struct oauth_module tried_full_module(struct text items[5]);
 bool tried_put_oauth(const struct store_request *request, struct oauth_module *module);
