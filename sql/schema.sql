@@ -841,8 +841,10 @@ COMMENT ON FUNCTION adit.own_key_of_caller(text) IS
 -- ends the sessions that stand on it.  So whoever has an API key for own credentials alone adds none to a
 -- key that is in a credential of another owner (but for two that insert it at the same moment), and has at
 -- most 500 of a key, so that others come in.  If another owner gets the key later, what such an API key has
--- stored grants nothing any more: from_own_key, and KEY_COUNTS in src/store/key_walk.h.  Operators, and API
--- keys that may change everything, are not bound by that.
+-- stored grants nothing any more: from_own_key, and KEY_COUNTS in src/store/key_walk.h.  A User or Bot has at
+-- most 1,000 credentials from such keys (more by as many as are inserted at the same moment): each may have
+-- 60 KB, and whoever revokes, exports or prunes waits for all of them.  Operators, and API keys that may change
+-- everything, are not bound by that.
 --
 -- A new row costs one look at the index.  From 500 on, a transaction holds a lock for its key, so that each
 -- counts what the one before it has committed.  So the limit is exact unless more than 500 transactions
@@ -858,6 +860,18 @@ BEGIN
     is_limited := FOUND;
     -- What is restored stays as it was.
     NEW.from_own_key := NEW.from_own_key OR is_limited;
+    IF is_limited THEN
+        -- Planned anew each time: a plan from when the table was empty would read the whole account.
+        EXECUTE pg_catalog.format('SELECT pg_catalog.count(*) FROM (SELECT FROM %s AS c'
+            ' WHERE c.account_id OPERATOR(pg_catalog.=) $1 AND c.owner_id OPERATOR(pg_catalog.=) $2'
+            ' AND c.from_own_key LIMIT 1000) AS c', TG_RELID::pg_catalog.regclass)
+        INTO n_all USING NEW.account_id, NEW.owner_id;
+        IF n_all OPERATOR(pg_catalog.>=) 1000 THEN
+            RAISE 'too many credentials of the owner from own keys: "ssh_credential_own_limit"'
+                USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_own_limit',
+                SCHEMA = 'adit', TABLE = 'ssh_credential';
+        END IF;
+    END IF;
     SELECT pg_catalog.count(*),
         pg_catalog.count(*) FILTER (WHERE c.owner_id OPERATOR(pg_catalog.<>) NEW.owner_id)
     INTO n_all, n_others
@@ -886,7 +900,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION adit.limit_public_key() IS
-    'Refuses a credential whose public key is in 1,000 others of its account, or, from an API key for own credentials, in 500 or in one of another owner.';
+    'Refuses a credential whose public key is in 1,000 others of its account, or, from an API key for own credentials, in 500 or in one of another owner, or whose owner has 1,000 from such keys.';
 REVOKE ALL ON FUNCTION adit.limit_public_key() FROM PUBLIC;
 CREATE TRIGGER limit_public_key BEFORE INSERT ON adit.ssh_credential
     FOR EACH ROW EXECUTE FUNCTION adit.limit_public_key();

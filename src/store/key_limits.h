@@ -14,6 +14,7 @@
     {                                                                                              \
         {"ssh_credential_key_limit", ERR_KEY_FULL},                                                \
             {"ssh_credential_key_of_others", ERR_KEY_OF_OTHERS},                                   \
+            {"ssh_credential_own_limit", ERR_OWN_FULL},                                            \
         {                                                                                          \
             NULL, ERR_NONE                                                                         \
         }                                                                                          \

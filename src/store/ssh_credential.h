@@ -37,8 +37,8 @@ void ssh_credential_list_free(struct ssh_credential_list *list);
 /* Creates a credential under a new identifier, whose time is within a second of its created_at.
  * The list gets it, or the credential that the first request with the same Idempotency-Key created.
  * ERR_NOT_ADMIN, ERR_OWNER_UNKNOWN, ERR_PUBLIC_KEY_EXISTS, ERR_KEY_FULL, ERR_KEY_OF_OTHERS,
- * ERR_IDEMPOTENCY_KEY_REUSED; ERR_OUTCOME_UNKNOWN if it was created and there is no memory to
- * return it. */
+ * ERR_OWN_FULL, ERR_IDEMPOTENCY_KEY_REUSED; ERR_OUTCOME_UNKNOWN if it was created and there is no
+ * memory to return it. */
 MUST_CHECK bool store_ssh_credential_create(struct store *store,
                                             const struct store_request *request,
                                             const struct ssh_credential *input,

@@ -11,6 +11,7 @@ CREDENTIALS = "/ssh_credentials"
 MOST = 1000
 FULL = 9084
 OF_OTHERS = 9098
+OWN_FULL = 9099
 
 
 class LimitCase(Case):
@@ -96,6 +97,30 @@ class Requests(LimitCase):
                         " AND owner_id = '%s'" % (self.account.id, made["id"], made["owner_id"]))
         for options in ways:
             self.assert_error(first.post(CREDENTIALS, samples.credential(), **options), OF_OTHERS)
+
+    def test_own_keys_with_many(self):
+        """Whoever revokes or exports waits for all that somebody has stored."""
+        person = self.account.person("user")
+        own = self.stack.client(person.issue("--own"))
+        keys = [text for _, text, _, fingerprint in samples.accepted_keys()
+                if fingerprint != samples.ED25519_FINGERPRINT]
+        made = self.assert_ok(own.post(CREDENTIALS, {"public_key": keys[0]}), 201)
+        self.stack.psql(
+            "INSERT INTO adit.ssh_credential (account_id, id, owner_id, public_key, key_type,"
+            " fingerprint, from_own_key) SELECT c.account_id, 'sshcr_' || left(md5(c.id || i), 27),"
+            " c.owner_id, c.public_key, c.key_type, 'SHA256:' || lpad(i::text, 43, '0'), true"
+            " FROM adit.ssh_credential AS c, generate_series(1, %d) AS i WHERE c.id = '%s'"
+            % (MOST - 2, made["id"]))
+        self.assert_ok(own.post(CREDENTIALS, {"public_key": keys[1]}), 201)
+        for options in {}, {"more": [("Idempotency-Key", "many")]}:
+            self.assert_error(own.post(CREDENTIALS, {"public_key": keys[1]}, **options), OWN_FULL)
+        # A key that may change everything is not bound, nor is another owner.
+        self.assert_ok(self.client.post(CREDENTIALS, {"public_key": keys[1], "owner_id": person.id}),
+                       201)
+        other = self.stack.client(self.account.person("user").issue("--own"))
+        self.assert_ok(other.post(CREDENTIALS, samples.credential()), 201)
+        self.assert_ok(own.delete("%s/%s" % (CREDENTIALS, made["id"])), 204)
+        self.assert_ok(own.post(CREDENTIALS, {"public_key": keys[0]}), 201)
 
     def assert_granted(self, *grants):
         """The owners of the credentials that count, and their rules."""
