@@ -19,7 +19,7 @@ class Guards(unittest.TestCase):
         self.assertIn(10000, covered.catalogue)
 
     def test_there_are_routes(self):
-        self.assertGreater(len(covered.route_table), 12)
+        self.assertGreater(len(covered.route_table), 18)
         self.assertEqual(len(set(covered.route_table)), len(covered.route_table))
 
     def test_every_error_was_provoked(self):

@@ -26,8 +26,18 @@ def _read_catalogue():
 def _read_routes():
     text = _source("api/routes.c")
     paths = dict(re.findall(r"^#define (\w+) (\"[^\"]+\")", text, re.M))
-    rows = re.findall(r"\.method = \"(\w+)\", \.path = (\w+|\"[^\"]+\")", text)
-    return [(method, paths.get(path, path).strip('"')) for method, path in rows]
+    rows = re.findall(r"\.method = \"(\w+)\", \.path = (\w+|\(path_\)|\"[^\"]+\")(?: #name)?", text)
+    modules = re.findall(r"^ +MODULE\(with, \w+, (\w+),[^\"]*(\"[^\"]+\")",
+                         _source("model/resource_table.h"), re.M)
+    table = []
+    for method, path in rows:
+        if path == "(path_)":
+            table += [(method, of_module.strip('"')) for _, of_module in modules]
+        elif path == '"/"':
+            table += [(method, "/%ss" % name) for name, _ in modules]
+        else:
+            table.append((method, paths.get(path, path).strip('"')))
+    return table
 
 
 catalogue = _read_catalogue()
