@@ -7,9 +7,9 @@
 #include "base/clock.h"
 #include "store/oauth_secret.h"
 
-static struct text redirect_uri(const struct call *call)
+static struct text redirect_uri(const struct gate_call *call)
 {
-    struct text url = call_variable(call, GATE_ADIT_URL);
+    struct text url = gate_call_variable(call, GATE_ADIT_URL);
     char *out = arena_alloc(&call->lane->arena, url.len + sizeof GATE_CALLBACK);
 
     if (!out)
@@ -19,7 +19,7 @@ static struct text redirect_uri(const struct call *call)
     return text_of(out);
 }
 
-bool application_fill(const struct call *call, struct provider_client *client)
+bool application_fill(const struct gate_call *call, struct provider_client *client)
 {
     const struct oauth_provider *config = &call->stored.module.config;
     const struct conf *conf = &call->lane->worker->gate->conf;
@@ -37,7 +37,8 @@ bool application_fill(const struct call *call, struct provider_client *client)
     return text_present(client->client_id) && client->redirect_uri.s;
 }
 
-static bool read_client_secret(struct call *call, struct gate_secret *secret, struct error *err)
+static bool read_client_secret(struct gate_call *call, struct gate_secret *secret,
+                               struct error *err)
 {
     struct database *database = call->lane->worker->database;
     struct pg *pg = database_take(database, &call->lane->wait, call->place.account_id, err);
@@ -51,7 +52,8 @@ static bool read_client_secret(struct call *call, struct gate_secret *secret, st
     return ok;
 }
 
-bool application_open_secret(struct call *call, struct provider_client *client, struct error *err)
+bool application_open_secret(struct gate_call *call, struct provider_client *client,
+                             struct error *err)
 {
     const struct gate *gate = call->lane->worker->gate;
     const struct oauth_module *module = &call->stored.module;

@@ -4,15 +4,15 @@
 #define ADIT_GATE_APPLICATION_H
 
 #include "base/must_check.h"
-#include "gate/call.h"
+#include "gate/gate_call.h"
 #include "gate/provider.h"
 
 /* Fills in the OAuth application of the route: the module's or the managed one, without its secret.
  * Returns false if there is neither. */
-MUST_CHECK bool application_fill(const struct call *call, struct provider_client *client);
+MUST_CHECK bool application_fill(const struct gate_call *call, struct provider_client *client);
 
 /* Opens the secret of that application into *client.  Returns false with *err. */
-MUST_CHECK bool application_open_secret(struct call *call, struct provider_client *client,
+MUST_CHECK bool application_open_secret(struct gate_call *call, struct provider_client *client,
                                         struct error *err);
 
 #endif

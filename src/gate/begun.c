@@ -12,17 +12,17 @@ static const struct text no_text = {.s = NULL, .len = 0};
 
 /* ---- cookies ---- */
 
-static struct text cookie_name(const struct call *call, struct text id)
+static struct text cookie_name(const struct gate_call *call, struct text id)
 {
     struct buf name = {0};
 
-    call_cookie_name(call, &name, COOKIE_STATE);
+    gate_call_cookie_name(call, &name, COOKIE_STATE);
     buf_add(&name, id.s, id.len < COOKIE_STATE_ID_LEN ? id.len : COOKIE_STATE_ID_LEN);
-    return call_keep(call, &name);
+    return gate_call_keep(call, &name);
 }
 
 /* Writes a Set-Cookie header's value. */
-static struct text write_login_cookie(struct call *call, struct text name, struct text value,
+static struct text write_login_cookie(struct gate_call *call, struct text name, struct text value,
                                       int64_t max_age_s)
 {
     struct buf out = {0};
@@ -30,15 +30,15 @@ static struct text write_login_cookie(struct call *call, struct text name, struc
                                   .value = value,
                                   .path = GATE_PATH,
                                   .max_age_s = max_age_s,
-                                  .is_secure = call_is_secure(call)};
+                                  .is_secure = gate_call_is_secure(call)};
 
     if (!name.s)
         return no_text;
     cookie_write(&out, &cookie);
-    return call_keep(call, &out);
+    return gate_call_keep(call, &out);
 }
 
-struct text begun_removal(struct call *call, const struct session_state *state)
+struct text begun_removal(struct gate_call *call, const struct session_state *state)
 {
     return write_login_cookie(call, cookie_name(call, text_of(state->id)), text_of(""), 0);
 }
@@ -46,7 +46,7 @@ struct text begun_removal(struct call *call, const struct session_state *state)
 /* ---- to the provider ---- */
 
 /* A way back is worth less than a login: if it cannot be stored, the login leads to "/". */
-static void keep_way_back(struct call *call, struct text way_back, struct session_state *state)
+static void keep_way_back(struct gate_call *call, struct text way_back, struct session_state *state)
 {
     struct error err = {.code = ERR_NONE};
 
@@ -58,10 +58,11 @@ static void keep_way_back(struct call *call, struct text way_back, struct sessio
         state->is_in_row = row_keep(call, ROW_OF_LOGIN, text_of(state->id), way_back,
                                     state->issued + SESSION_STATE_S, &err);
     if (!state->is_in_row)
-        call_log(call, LOG_LEVEL_WARNING, "cannot keep the way back", error_reason(&err), NULL);
+        gate_call_log(call, LOG_LEVEL_WARNING, "cannot keep the way back", error_reason(&err),
+                      NULL);
 }
 
-bool begun_make(struct call *call, struct text way_back, struct session_state *state,
+bool begun_make(struct gate_call *call, struct text way_back, struct session_state *state,
                 struct text *set_cookie, struct error *err)
 {
     struct buf value = {0};
@@ -100,7 +101,7 @@ static int by_age(const void *a, const void *b)
     return (one->issued < other->issued) - (one->issued > other->issued);
 }
 
-static size_t find_all(struct call *call, struct found found[LOOKED_AT_MAX])
+static size_t find_all(struct gate_call *call, struct found found[LOOKED_AT_MAX])
 {
     const struct cookie_read *cookie;
     size_t place = 0;
@@ -120,7 +121,7 @@ static size_t find_all(struct call *call, struct found found[LOOKED_AT_MAX])
     return n;
 }
 
-void begun_make_room(struct call *call, struct text set_cookie)
+void begun_make_room(struct gate_call *call, struct text set_cookie)
 {
     struct found found[LOOKED_AT_MAX];
     size_t n = find_all(call, found);
@@ -133,7 +134,7 @@ void begun_make_room(struct call *call, struct text set_cookie)
         if (n_left < BEGUN_COOKIES_MAX && n_bytes <= BEGUN_BYTES_MAX)
             n_left++;
         else
-            call_set_cookie(call, write_login_cookie(call, found[i].name, text_of(""), 0));
+            gate_call_set_cookie(call, write_login_cookie(call, found[i].name, text_of(""), 0));
     }
 }
 
@@ -141,7 +142,7 @@ void begun_make_room(struct call *call, struct text set_cookie)
 
 /* Reads the way back of a login that has a row.  Returns false with *err if nobody knows; one that
  * is gone, or cannot be opened any more, leads to "/". */
-static bool read_way_back(struct call *call, struct session_state *state, struct error *err)
+static bool read_way_back(struct gate_call *call, struct session_state *state, struct error *err)
 {
     const struct gate_row *row = NULL;
     struct text way_back;
@@ -161,7 +162,8 @@ static bool read_way_back(struct call *call, struct session_state *state, struct
     return true;
 }
 
-bool begun_find(struct call *call, struct text id, struct session_state *state, struct error *err)
+bool begun_find(struct gate_call *call, struct text id, struct session_state *state,
+                struct error *err)
 {
     size_t place = 0;
     struct text name = cookie_name(call, id);
@@ -180,7 +182,7 @@ bool begun_find(struct call *call, struct text id, struct session_state *state, 
     return false;
 }
 
-bool begun_use(struct call *call, const struct session_state *state, struct error *err)
+bool begun_use(struct gate_call *call, const struct session_state *state, struct error *err)
 {
     struct database *database = call->lane->worker->database;
     struct pg *pg;

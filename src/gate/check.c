@@ -8,15 +8,15 @@
 #include "gate/rules.h"
 #include "gate/visit.h"
 
-static void cannot_decide(struct call *call, const struct error *err)
+static void cannot_decide(struct gate_call *call, const struct error *err)
 {
-    call_log(call, LOG_LEVEL_ERROR, "cannot decide", error_reason(err), NULL);
-    call_refuse(call, PAGE_NOT_READY, NULL);
+    gate_call_log(call, LOG_LEVEL_ERROR, "cannot decide", error_reason(err), NULL);
+    gate_call_refuse(call, PAGE_NOT_READY, NULL);
 }
 
 /* Lets a visitor pass whom the lists let in now.  is_new: the provider was just asked.
  * The cookie tells from then on that the lists have let the visitor in. */
-static void pass(struct call *call, struct session *session, bool is_new)
+static void pass(struct gate_call *call, struct session *session, bool is_new)
 {
     struct text set_cookie = {.s = NULL};
     struct error err = {.code = ERR_NONE};
@@ -30,13 +30,14 @@ static void pass(struct call *call, struct session *session, bool is_new)
         !visit_keep(call, session, is_new ? VISIT_ALLOWED : VISIT_SEEN, &set_cookie, &err))
         cannot_decide(call, &err);
     else
-        call_pass(call, &session->identity, set_cookie);
+        gate_call_pass(call, &session->identity, set_cookie);
 }
 
 /* Does not let a visitor pass.  is_new: the session has something new since the provider was asked,
  * which its cookie remembers: the provider is asked again only when it is time.  No row is made for
  * who is not let in; one that is there stays. */
-static void refuse_visitor(struct call *call, struct session *session, enum page page, bool is_new)
+static void refuse_visitor(struct gate_call *call, struct session *session, enum page page,
+                           bool is_new)
 {
     struct text set_cookie = {.s = NULL};
     struct error err = {.code = ERR_NONE};
@@ -48,13 +49,13 @@ static void refuse_visitor(struct call *call, struct session *session, enum page
         cannot_decide(call, &err);
         return;
     }
-    call_refuse(call, page, &session->identity);
-    call_set_cookie(call, set_cookie);
+    gate_call_refuse(call, page, &session->identity);
+    gate_call_set_cookie(call, set_cookie);
 }
 
 /* Judges a session that lasts, by the lists as they are now.  If these may name what it lacks, the
  * provider is asked again, or the visitor signs in again. */
-static void judge_visitor(struct call *call, struct session *session)
+static void judge_visitor(struct gate_call *call, struct session *session)
 {
     const struct session_limits limits = visit_limits(call);
     bool is_due = session_needs_check(session, &limits, call->now) ||
@@ -75,7 +76,7 @@ static void judge_visitor(struct call *call, struct session *session)
     else if (is_listed)
         pass(call, session, is_due);
     else {
-        call_log(call, LOG_LEVEL_DEBUG, "not let in", NULL, &session->identity);
+        gate_call_log(call, LOG_LEVEL_DEBUG, "not let in", NULL, &session->identity);
         refuse_visitor(call, session, PAGE_NOT_ALLOWED, is_due);
     }
 }
@@ -96,24 +97,24 @@ static bool was_told(struct gate_worker *worker, uint64_t route)
 }
 
 /* The route may be open on purpose, or its module deleted, or its name misspelt. */
-static void answer_without_module(struct call *call)
+static void answer_without_module(struct gate_call *call)
 {
     struct gate_worker *worker = call->lane->worker;
     bool refuses = worker->gate->conf.gate.refuses_without_module;
 
-    if (!was_told(worker, call_route_source(call).id))
-        call_log(call, LOG_LEVEL_WARNING, "the route has no module",
-                 refuses ? "nobody passes: [gate] without_module is refuse" : "everybody passes",
-                 NULL);
+    if (!was_told(worker, gate_call_route_source(call).id))
+        gate_call_log(
+            call, LOG_LEVEL_WARNING, "the route has no module",
+            refuses ? "nobody passes: [gate] without_module is refuse" : "everybody passes", NULL);
     if (refuses)
-        call_refuse(call, PAGE_NO_MODULE, NULL);
+        gate_call_refuse(call, PAGE_NO_MODULE, NULL);
     else {
-        call_pass(call, NULL, (struct text){.s = NULL});
+        gate_call_pass(call, NULL, (struct text){.s = NULL});
         call->outcome = COUNTS_UNASKED;
     }
 }
 
-void check_answer(struct call *call)
+void check_answer(struct gate_call *call)
 {
     const struct oauth_module *module = &call->stored.module;
     struct session session;
@@ -125,11 +126,11 @@ void check_answer(struct call *call)
     }
     if (!module->enabled || (module->options_passthrough &&
                              text_eq(text_of(call->request->method), text_of("OPTIONS")))) {
-        call_pass(call, NULL, (struct text){.s = NULL});
+        gate_call_pass(call, NULL, (struct text){.s = NULL});
         return;
     }
     if (module->provider == 0) {
-        call_refuse(call, PAGE_NO_PROVIDER, NULL);
+        gate_call_refuse(call, PAGE_NO_PROVIDER, NULL);
         return;
     }
     switch (visit_find(call, &session, &err)) {

@@ -3,9 +3,9 @@
 #ifndef ADIT_GATE_CHECK_H
 #define ADIT_GATE_CHECK_H
 
-#include "gate/call.h"
+#include "gate/gate_call.h"
 
 /* Answers a check. */
-void check_answer(struct call *call);
+void check_answer(struct gate_call *call);
 
 #endif

@@ -28,7 +28,7 @@ static bool was_asked_for(const struct text_list *list, struct text word)
     return false;
 }
 
-bool login_may_tell_more(struct call *call, const struct session *session)
+bool login_may_tell_more(struct gate_call *call, const struct session *session)
 {
     struct provider_client client;
     struct text_list scopes;
@@ -43,9 +43,9 @@ bool login_may_tell_more(struct call *call, const struct session *session)
 }
 
 /* Returns whether the public URL is an origin: what the provider has on record begins so. */
-static bool has_url(const struct call *call)
+static bool has_url(const struct gate_call *call)
 {
-    struct text url = call_variable(call, GATE_ADIT_URL);
+    struct text url = gate_call_variable(call, GATE_ADIT_URL);
     size_t scheme_len = text_begins(url, "https://") ? 8 : 7;
 
     if ((!text_begins(url, "https://") && !text_begins(url, "http://")) || url.len == scheme_len)
@@ -57,15 +57,15 @@ static bool has_url(const struct call *call)
     return true;
 }
 
-static void cannot_sign_in(struct call *call, enum page page, const char *cause)
+static void cannot_sign_in(struct gate_call *call, enum page page, const char *cause)
 {
-    call_log(call, page == PAGE_LOGIN_FAILED ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, "cannot sign in",
-             cause, NULL);
-    call_refuse(call, page, NULL);
+    gate_call_log(call, page == PAGE_LOGIN_FAILED ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR,
+                  "cannot sign in", cause, NULL);
+    gate_call_refuse(call, page, NULL);
 }
 
 /* Returns whether the route can sign visitors in.  If not, makes the answer. */
-static bool can_begin(struct call *call, struct provider_client *client)
+static bool can_begin(struct gate_call *call, struct provider_client *client)
 {
     if (!has_url(call)) {
         cannot_sign_in(call, PAGE_NOT_SET_UP,
@@ -73,7 +73,7 @@ static bool can_begin(struct call *call, struct provider_client *client)
                        "https://app.example.com; correct the web server's configuration");
         return false;
     }
-    if (!cookie_prefix_works(call->cookie_prefix, call_is_secure(call))) {
+    if (!cookie_prefix_works(call->cookie_prefix, gate_call_is_secure(call))) {
         cannot_sign_in(call, PAGE_NOT_SET_UP,
                        "browsers take cookies with this cookie_prefix under https only, and "
                        "ADIT_URL begins with http://; change the module's cookie_prefix");
@@ -100,21 +100,21 @@ static bool takes_html(struct text accept)
 
 /* Returns whether a browser would show the provider's page: it is not the request of a script, for
  * an image or for a WebSocket.  Browsers say so in Sec-Fetch-Mode, but not under http. */
-static bool is_navigation(const struct call *call)
+static bool is_navigation(const struct gate_call *call)
 {
-    struct text mode = call_variable(call, GATE_FETCH_MODE);
+    struct text mode = gate_call_variable(call, GATE_FETCH_MODE);
 
-    if (!call_is_read(call))
+    if (!gate_call_is_read(call))
         return false;
     if (text_present(mode))
         return text_eq(mode, text_of("navigate"));
-    return takes_html(call_variable(call, GATE_ACCEPT)) &&
-           !text_present(call_variable(call, GATE_WEBSOCKET_KEY));
+    return takes_html(gate_call_variable(call, GATE_ACCEPT)) &&
+           !text_present(gate_call_variable(call, GATE_WEBSOCKET_KEY));
 }
 
-static struct text way_back(const struct call *call)
+static struct text way_back(const struct gate_call *call)
 {
-    struct text uri = call_variable(call, GATE_REQUEST_URI);
+    struct text uri = gate_call_variable(call, GATE_REQUEST_URI);
 
     if (!session_way_back_valid(uri) || text_begins(call->path, GATE_PATH))
         return text_of("/");
@@ -142,11 +142,11 @@ static struct text host_without_port(struct text authority)
 
 /* Returns whether the browser has asked for a host whose cookies the provider's way back does not
  * have.  Cookies do not tell ports apart. */
-static bool is_other_host(const struct call *call, struct text *asked, struct text *own)
+static bool is_other_host(const struct gate_call *call, struct text *asked, struct text *own)
 {
-    struct text url = call_variable(call, GATE_ADIT_URL);
+    struct text url = gate_call_variable(call, GATE_ADIT_URL);
 
-    *asked = host_without_port(call_variable(call, GATE_HOST));
+    *asked = host_without_port(gate_call_variable(call, GATE_HOST));
     *own = host_without_port(text_part(url, text_begins(url, "https://") ? 8 : 7, url.len));
     return text_present(*asked) &&
            (asked->len != own->len || strncasecmp(asked->s, own->s, own->len) != 0);
@@ -172,10 +172,10 @@ static void add_way_back(struct buf *url, struct text back)
 
 /* Sends the browser to the route's host, and to no page there: a proxy that names another host
  * would send it in circles. */
-static void send_to_own_host(struct call *call)
+static void send_to_own_host(struct gate_call *call)
 {
     struct buf url = {0};
-    struct text location = call_variable(call, GATE_ADIT_URL);
+    struct text location = gate_call_variable(call, GATE_ADIT_URL);
     size_t len;
 
     buf_add(&url, location.s, location.len);
@@ -186,13 +186,13 @@ static void send_to_own_host(struct call *call)
         buf_cut(&url, len);
         buf_puts(&url, "/");
     }
-    call_send_to(call, call_keep(call, &url), no_text);
+    gate_call_send_to(call, gate_call_keep(call, &url), no_text);
 }
 
 /* Returns whether the login has to begin at the route's own callback, and logs why. */
-static bool begins_elsewhere(struct call *call)
+static bool begins_elsewhere(struct gate_call *call)
 {
-    struct text site = call_variable(call, GATE_FETCH_SITE);
+    struct text site = gate_call_variable(call, GATE_FETCH_SITE);
     struct text asked, own;
     struct buf why = {0};
 
@@ -200,15 +200,16 @@ static bool begins_elsewhere(struct call *call)
         buf_add(&why, asked.s, asked.len);
         buf_puts(&why, " is not the host of ADIT_URL, ");
         buf_add(&why, own.s, own.len);
-        call_log(call, LOG_LEVEL_WARNING, "sent to the route's host", call_keep(call, &why).s,
-                 NULL);
+        gate_call_log(call, LOG_LEVEL_WARNING, "sent to the route's host",
+                      gate_call_keep(call, &why).s, NULL);
         return true;
     }
     /* Under http, no browser takes the login's cookie.  If https ends at another server, this costs
      * one redirect. */
-    if (call_is_secure(call) && text_eq(call_variable(call, GATE_SCHEME), text_of("http"))) {
-        call_log(call, LOG_LEVEL_INFO, "sent to the route's host",
-                 "http is not the scheme of ADIT_URL", NULL);
+    if (gate_call_is_secure(call) &&
+        text_eq(gate_call_variable(call, GATE_SCHEME), text_of("http"))) {
+        gate_call_log(call, LOG_LEVEL_INFO, "sent to the route's host",
+                      "http is not the scheme of ADIT_URL", NULL);
         return true;
     }
     /* Only there does the browser send the cookies of logins, and these are counted: another site
@@ -217,7 +218,8 @@ static bool begins_elsewhere(struct call *call)
 }
 
 /* Sends the browser to the provider, to come back to a page. */
-static void begin_back_at(struct call *call, const struct provider_client *client, struct text back)
+static void begin_back_at(struct gate_call *call, const struct provider_client *client,
+                          struct text back)
 {
     struct session_state state;
     struct text set_cookie = no_text;
@@ -232,7 +234,7 @@ static void begin_back_at(struct call *call, const struct provider_client *clien
     if (url.failed) {
         cannot_sign_in(call, PAGE_NOT_READY, "out of memory");
     } else {
-        call_send_to(call, buf_text(&url), set_cookie);
+        gate_call_send_to(call, buf_text(&url), set_cookie);
         /* nginx passes one cookie on from a check. */
         if (call->voice == CALL_BROWSER)
             begun_make_room(call, set_cookie);
@@ -240,12 +242,12 @@ static void begin_back_at(struct call *call, const struct provider_client *clien
     buf_free(&url);
 }
 
-void login_begin(struct call *call)
+void login_begin(struct gate_call *call)
 {
     struct provider_client client;
 
     if (!is_navigation(call))
-        call_send_to(call, no_text, no_text);
+        gate_call_send_to(call, no_text, no_text);
     else if (!can_begin(call, &client))
         return;
     else if (begins_elsewhere(call))
@@ -280,7 +282,7 @@ static enum provider_outcome identify(struct provider_asking *asking, const stru
 }
 
 /* Gives the visitor a session, and sends the browser to the page that was asked for. */
-static void welcome(struct call *call, const struct provider_client *client,
+static void welcome(struct gate_call *call, const struct provider_client *client,
                     const struct session_state *state, struct session *session)
 {
     struct error err = {.code = ERR_NONE};
@@ -302,44 +304,44 @@ static void welcome(struct call *call, const struct provider_client *client,
         cannot_sign_in(call, PAGE_NOT_READY, error_reason(&err));
         return;
     }
-    call_log(call, LOG_LEVEL_INFO, "signed in", NULL, &session->identity);
+    gate_call_log(call, LOG_LEVEL_INFO, "signed in", NULL, &session->identity);
     if (set_cookie.s) {
-        call_send_to(call, state->way_back, set_cookie);
+        gate_call_send_to(call, state->way_back, set_cookie);
         call->outcome = COUNTS_SIGNED_IN;
     } else {
         /* Else the browser would go on as whoever signed in before. */
-        call_refuse(call, PAGE_NOT_ALLOWED, &session->identity);
-        call_set_cookie(call, visit_removal(call));
+        gate_call_refuse(call, PAGE_NOT_ALLOWED, &session->identity);
+        gate_call_set_cookie(call, visit_removal(call));
     }
-    call_set_cookie(call, begun_removal(call, state));
+    gate_call_set_cookie(call, begun_removal(call, state));
 }
 
 /* Somebody who is signed in has only gone back to the address. */
-static void answer_unknown_state(struct call *call, const char *why)
+static void answer_unknown_state(struct gate_call *call, const char *why)
 {
     struct session session;
     struct error err = {.code = ERR_NONE};
 
     if (visit_find(call, &session, &err) == VISIT_FOUND)
-        call_send_to(call, text_of("/"), no_text);
+        gate_call_send_to(call, text_of("/"), no_text);
     else
         cannot_sign_in(call, PAGE_LOGIN_FAILED, why);
 }
 
 /* Returns whether a list that the provider did not give could let the visitor in. */
-static bool lacks_a_list(const struct call *call, const struct provider_client *client,
+static bool lacks_a_list(const struct gate_call *call, const struct provider_client *client,
                          const struct identity *identity)
 {
     return client->wants & ~identity->known && !rules_admit(&call->stored.module.config, identity);
 }
 
 /* Answers a visitor whom the provider does not sign in. */
-static void answer_outcome(struct call *call, enum provider_outcome outcome, const char *why)
+static void answer_outcome(struct gate_call *call, enum provider_outcome outcome, const char *why)
 {
     switch (outcome) {
     case PROVIDER_AWAY:
-        call_log(call, LOG_LEVEL_WARNING, "the provider does not answer", why, NULL);
-        call_refuse(call, PAGE_PROVIDER_AWAY, NULL);
+        gate_call_log(call, LOG_LEVEL_WARNING, "the provider does not answer", why, NULL);
+        gate_call_refuse(call, PAGE_PROVIDER_AWAY, NULL);
         break;
     case PROVIDER_REFUSED:
         cannot_sign_in(call, PAGE_LOGIN_FAILED, why);
@@ -353,7 +355,7 @@ static void answer_outcome(struct call *call, enum provider_outcome outcome, con
 }
 
 /* Returns whether the provider may be asked, which uses the state up.  If not, answers. */
-static bool can_ask(struct call *call, struct provider_client *client,
+static bool can_ask(struct gate_call *call, struct provider_client *client,
                     const struct session_state *state)
 {
     struct error err = {.code = ERR_NONE};
@@ -369,7 +371,7 @@ static bool can_ask(struct call *call, struct provider_client *client,
 
 /* Signs the visitor in with the code of the provider.  A lane that may not wait for it leaves the
  * state and the code as they are. */
-static void sign_in(struct call *call, struct text code, const struct session_state *state)
+static void sign_in(struct gate_call *call, struct text code, const struct session_state *state)
 {
     const struct arrival arrival = {.code = code, .state = state};
     struct provider_client client;
@@ -401,7 +403,7 @@ static void sign_in(struct call *call, struct text code, const struct session_st
 }
 
 /* The visitor comes back with an error in place of a code. */
-static void answer_refusal(struct call *call, struct text wrong)
+static void answer_refusal(struct gate_call *call, struct text wrong)
 {
     const char *name;
     enum provider_outcome outcome = meaning_of_error(wrong, &name);
@@ -410,13 +412,13 @@ static void answer_refusal(struct call *call, struct text wrong)
 
     buf_printf(&why, "%s, authorize endpoint: %s",
                identity_provider_at(call->place.provider)->title, name);
-    cause = call_keep(call, &why);
+    cause = gate_call_keep(call, &why);
     answer_outcome(call, outcome, cause.s ? cause.s : name);
 }
 
 /* Begins a login at the route's host, where another one has sent the browser.  It looks at no
  * session and at no host: sent back to the page, the browser could come again and again. */
-static void begin_here(struct call *call, struct text back)
+static void begin_here(struct gate_call *call, struct text back)
 {
     struct provider_client client;
 
@@ -424,12 +426,12 @@ static void begin_here(struct call *call, struct text back)
         back = text_of("/");
     call->again = back;
     if (!is_navigation(call))
-        call_send_to(call, no_text, no_text);
+        gate_call_send_to(call, no_text, no_text);
     else if (can_begin(call, &client))
         begin_back_at(call, &client, back);
 }
 
-void login_finish(struct call *call)
+void login_finish(struct gate_call *call)
 {
     const struct oauth_module *module = &call->stored.module;
     struct text query = text_of(call->request->query);
@@ -440,7 +442,7 @@ void login_finish(struct call *call)
     bool is_known;
 
     if (!call->stored.has_module || !module->enabled || module->provider == 0) {
-        call_send_to(call, text_of("/"), no_text);
+        gate_call_send_to(call, text_of("/"), no_text);
         return;
     }
     if (form_find(query, BEGIN, arena, &wrong) && wrong.s) {
@@ -469,10 +471,10 @@ void login_finish(struct call *call)
 /* ---- out ---- */
 
 /* Returns the URL of the route's host as browsers write it in Origin: without the scheme's port. */
-static struct text own_origin(const struct call *call)
+static struct text own_origin(const struct gate_call *call)
 {
-    struct text url = call_variable(call, GATE_ADIT_URL);
-    struct text port = text_of(call_is_secure(call) ? ":443" : ":80");
+    struct text url = gate_call_variable(call, GATE_ADIT_URL);
+    struct text port = text_of(gate_call_is_secure(call) ? ":443" : ":80");
 
     if (url.len > port.len && memcmp(url.s + url.len - port.len, port.s, port.len) == 0)
         url.len -= port.len;
@@ -481,9 +483,9 @@ static struct text own_origin(const struct call *call)
 
 /* Returns whether the visitor has clicked on "Sign out" here: a link or an image cannot send a
  * POST, and browsers say which site has the form of one.  Under http they say it in Origin only. */
-static bool is_sign_out(const struct call *call)
+static bool is_sign_out(const struct gate_call *call)
 {
-    struct text site = call_variable(call, GATE_FETCH_SITE);
+    struct text site = gate_call_variable(call, GATE_FETCH_SITE);
     struct text origin = text_of(call->request->origin);
     struct text own = own_origin(call);
 
@@ -497,7 +499,7 @@ static bool is_sign_out(const struct call *call)
 
 /* A page for who is signed in is not for a session that does not last.  Who signs out ends that,
  * too. */
-static enum visit_found find_who_signs_out(struct call *call, bool is_wanted,
+static enum visit_found find_who_signs_out(struct gate_call *call, bool is_wanted,
                                            struct session *session, struct error *err)
 {
     if (!call->stored.has_module || call->place.provider <= 0)
@@ -505,7 +507,7 @@ static enum visit_found find_who_signs_out(struct call *call, bool is_wanted,
     return is_wanted ? visit_find_to_end(call, session, err) : visit_find(call, session, err);
 }
 
-void login_end(struct call *call)
+void login_end(struct gate_call *call)
 {
     struct session session;
     struct error err = {.code = ERR_NONE};
@@ -514,15 +516,15 @@ void login_end(struct call *call)
 
     if (found == VISIT_UNKNOWN ||
         (found == VISIT_FOUND && is_wanted && !visit_end_all(call, &err))) {
-        call_log(call, LOG_LEVEL_ERROR, "cannot sign out", error_reason(&err), NULL);
-        call_refuse(call, PAGE_NOT_READY, NULL);
+        gate_call_log(call, LOG_LEVEL_ERROR, "cannot sign out", error_reason(&err), NULL);
+        gate_call_refuse(call, PAGE_NOT_READY, NULL);
         return;
     }
     if (found == VISIT_FOUND && !is_wanted) {
-        call_refuse(call, PAGE_SIGN_OUT, &session.identity);
+        gate_call_refuse(call, PAGE_SIGN_OUT, &session.identity);
         return;
     }
-    call_refuse(call, PAGE_SIGNED_OUT, NULL);
+    gate_call_refuse(call, PAGE_SIGNED_OUT, NULL);
     if (is_wanted)
-        call_set_cookie(call, visit_removal(call));
+        gate_call_set_cookie(call, visit_removal(call));
 }

@@ -4,19 +4,19 @@
 #define ADIT_GATE_LOGIN_H
 
 #include "base/must_check.h"
-#include "gate/call.h"
+#include "gate/gate_call.h"
 
 /* Sends the visitor to the provider, to come back to the page that was asked for. */
-void login_begin(struct call *call);
+void login_begin(struct gate_call *call);
 
 /* Answers the visitor who comes back from the provider. */
-void login_finish(struct call *call);
+void login_finish(struct gate_call *call);
 
 /* Signs the visitor out. */
-void login_end(struct call *call);
+void login_end(struct gate_call *call);
 
 /* Returns whether a new sign-in may tell more of the visitor than the session knows: the module's
  * lists need what was not asked for or not given, or it asks for a scope that was not asked for. */
-MUST_CHECK bool login_may_tell_more(struct call *call, const struct session *session);
+MUST_CHECK bool login_may_tell_more(struct gate_call *call, const struct session *session);
 
 #endif

@@ -57,7 +57,7 @@ static struct recheck *find_oldest(struct rechecks *rechecks)
 
 /* Returns whether somebody's answer serves this session.  One that is ahead of the clock does not:
  * the clock was set back, and nobody knows its age. */
-static bool is_fresh(const struct call *call, const struct recheck *item)
+static bool is_fresh(const struct gate_call *call, const struct recheck *item)
 {
     int64_t interval = call->stored.module.auth_check_interval;
     int64_t age = call->now - item->checked;
@@ -68,7 +68,7 @@ static bool is_fresh(const struct call *call, const struct recheck *item)
 }
 
 /* Puts the kept answer into the session. */
-static enum provider_outcome take_answer(struct call *call, const struct recheck *item,
+static enum provider_outcome take_answer(struct gate_call *call, const struct recheck *item,
                                          struct session *session)
 {
     struct arena *arena = &call->lane->arena;
@@ -90,30 +90,30 @@ static enum provider_outcome take_answer(struct call *call, const struct recheck
     return item->outcome;
 }
 
-static bool is_admitted(const struct call *call, const struct session *session)
+static bool is_admitted(const struct gate_call *call, const struct session *session)
 {
     return rules_admit(&call->stored.module.config, &session->identity);
 }
 
-static void log_no_answer(struct call *call, const char *why, const struct session *session)
+static void log_no_answer(struct gate_call *call, const char *why, const struct session *session)
 {
-    call_log(call, LOG_LEVEL_WARNING, "the provider does not answer", why, &session->identity);
+    gate_call_log(call, LOG_LEVEL_WARNING, "the provider does not answer", why, &session->identity);
 }
 
 /* A provider that gives another refresh token may have ended the one before.  So the new one is
  * kept before anything else can fail, and not only in the cookie of an answer.  Who is not let in
  * has no row. */
-static void keep_tokens(struct call *call, const struct session *session)
+static void keep_tokens(struct gate_call *call, const struct session *session)
 {
     struct error err = {.code = ERR_NONE};
 
     if (is_admitted(call, session) && !visit_store(call, session, &err))
-        call_log(call, LOG_LEVEL_WARNING, "cannot keep the provider's new tokens",
-                 error_reason(&err), &session->identity);
+        gate_call_log(call, LOG_LEVEL_WARNING, "cannot keep the provider's new tokens",
+                      error_reason(&err), &session->identity);
 }
 
 /* Takes over new tokens. */
-static void renew_tokens(struct call *call, struct session *session,
+static void renew_tokens(struct gate_call *call, struct session *session,
                          const struct provider_tokens *tokens)
 {
     bool is_rotated = !text_eq(tokens->refresh, session->refresh);
@@ -126,7 +126,7 @@ static void renew_tokens(struct call *call, struct session *session,
 }
 
 /* Returns whether the application's secret can be sent to the provider. */
-static bool can_renew(struct call *call, struct provider_client *client, const char **why)
+static bool can_renew(struct gate_call *call, struct provider_client *client, const char **why)
 {
     struct error err = {.code = ERR_NONE};
     const char *reason;
@@ -143,7 +143,7 @@ static bool can_renew(struct call *call, struct provider_client *client, const c
 
 /* Another worker may have used the refresh token just now: it stores what it got in a moment.
  * Returns PROVIDER_REFUSED if nothing comes. */
-static enum provider_outcome await_tokens(struct call *call, struct session *session,
+static enum provider_outcome await_tokens(struct gate_call *call, struct session *session,
                                           const char **why)
 {
     const struct wait *wait = &call->lane->wait;
@@ -164,7 +164,7 @@ static enum provider_outcome await_tokens(struct call *call, struct session *ses
 
 /* Gets new tokens, and asks with them.  A token ends by itself: that says nothing of the visitor.
  */
-static enum provider_outcome ask_anew(struct call *call, struct provider_asking *asking,
+static enum provider_outcome ask_anew(struct gate_call *call, struct provider_asking *asking,
                                       struct session *session, struct identity *identity)
 {
     struct provider_tokens tokens;
@@ -198,16 +198,16 @@ static enum provider_outcome judge_name(const struct session *session,
 }
 
 /* Ends the session: its other cookies are not due yet, and a longer interval may come. */
-static void end_session(struct call *call, const struct session *session)
+static void end_session(struct gate_call *call, const struct session *session)
 {
     struct error err = {.code = ERR_NONE};
 
     if (visit_leaves_row(call, session) && !visit_end(call, session, &err))
-        call_log(call, LOG_LEVEL_WARNING, "cannot end the visitor's session", error_reason(&err),
-                 &session->identity);
+        gate_call_log(call, LOG_LEVEL_WARNING, "cannot end the visitor's session",
+                      error_reason(&err), &session->identity);
 }
 
-static enum provider_outcome ask_provider(struct call *call, struct session *session)
+static enum provider_outcome ask_provider(struct gate_call *call, struct session *session)
 {
     const bool admitted = is_admitted(call, session);
     struct provider_client client;
@@ -246,10 +246,10 @@ static enum provider_outcome ask_provider(struct call *call, struct session *ses
     else if (outcome == PROVIDER_AWAY)
         log_no_answer(call, asking.why, session);
     else if (outcome == PROVIDER_NOT_SET_UP)
-        call_log(call, LOG_LEVEL_ERROR, "cannot sign in", asking.why, &session->identity);
+        gate_call_log(call, LOG_LEVEL_ERROR, "cannot sign in", asking.why, &session->identity);
     else {
-        call_log(call, LOG_LEVEL_INFO, "the provider does not know the visitor any more",
-                 asking.why, &session->identity);
+        gate_call_log(call, LOG_LEVEL_INFO, "the provider does not know the visitor any more",
+                      asking.why, &session->identity);
         end_session(call, session);
     }
     return outcome;
@@ -257,7 +257,7 @@ static enum provider_outcome ask_provider(struct call *call, struct session *ses
 
 /* Asks, and keeps the answer for the requests that come with the same cookie: also new tokens, if
  * there is nothing else. */
-static enum provider_outcome ask_and_keep(struct call *call, struct recheck *item,
+static enum provider_outcome ask_and_keep(struct gate_call *call, struct recheck *item,
                                           struct session *session)
 {
     uint32_t n_before = session->n_renewed;
@@ -279,7 +279,7 @@ static enum provider_outcome ask_and_keep(struct call *call, struct recheck *ite
 }
 
 /* Waits until no lane asks about the session, or FOLLOW_MS long. */
-static void follow(struct call *call, const struct session *session)
+static void follow(struct gate_call *call, const struct session *session)
 {
     const struct wait *wait = &call->lane->wait;
     int64_t deadline_ms = clock_steady_ms() + FOLLOW_MS;
@@ -291,7 +291,7 @@ static void follow(struct call *call, const struct session *session)
     } while (item && item->is_asking && clock_steady_ms() < deadline_ms);
 }
 
-enum provider_outcome recheck(struct call *call, struct session *session)
+enum provider_outcome recheck(struct gate_call *call, struct session *session)
 {
     struct rechecks *rechecks = &call->lane->worker->rechecks;
     struct recheck *item = find_recheck(rechecks, session);

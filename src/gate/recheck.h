@@ -30,10 +30,10 @@ struct rechecks {
 /* Wipes and frees what it holds. */
 void rechecks_free(struct rechecks *rechecks);
 
-struct call;
+struct gate_call;
 
 /* Asks the provider about the session, and puts its answer into it.  PROVIDER_REFUSED: the session
  * is not good any more. */
-enum provider_outcome recheck(struct call *call, struct session *session);
+enum provider_outcome recheck(struct gate_call *call, struct session *session);
 
 #endif

@@ -2,7 +2,7 @@
 /* Rows of adit.gate_session. */
 #include "gate/row.h"
 
-static struct keyring_place place_of_row(const struct call *call, const char *purpose,
+static struct keyring_place place_of_row(const struct gate_call *call, const char *purpose,
                                          struct text id)
 {
     return (struct keyring_place){.column = purpose,
@@ -11,7 +11,7 @@ static struct keyring_place place_of_row(const struct call *call, const char *pu
                                   .position = call->place.provider};
 }
 
-bool row_keep(struct call *call, const char *purpose, struct text id, struct text content,
+bool row_keep(struct gate_call *call, const char *purpose, struct text id, struct text content,
               int64_t ends_at, struct error *err)
 {
     struct gate_lane *lane = call->lane;
@@ -34,7 +34,7 @@ bool row_keep(struct call *call, const char *purpose, struct text id, struct tex
     return ok;
 }
 
-bool row_find_all(struct call *call, struct text_list ids, const struct gate_answer **answer,
+bool row_find_all(struct gate_call *call, struct text_list ids, const struct gate_answer **answer,
                   struct error *err)
 {
     struct gate_lane *lane = call->lane;
@@ -57,7 +57,8 @@ bool row_find_all(struct call *call, struct text_list ids, const struct gate_ans
     return ok;
 }
 
-bool row_find(struct call *call, struct text id, const struct gate_row **row, struct error *err)
+bool row_find(struct gate_call *call, struct text id, const struct gate_row **row,
+              struct error *err)
 {
     const struct gate_answer *answer;
 
@@ -69,7 +70,7 @@ bool row_find(struct call *call, struct text id, const struct gate_row **row, st
     return true;
 }
 
-bool row_open(struct call *call, const char *purpose, const struct gate_row *row,
+bool row_open(struct gate_call *call, const char *purpose, const struct gate_row *row,
               struct text *content, struct error *err)
 {
     const struct keyring_place place = place_of_row(call, purpose, row->id);

@@ -5,7 +5,7 @@
 #define ADIT_GATE_ROW_H
 
 #include "base/must_check.h"
-#include "gate/call.h"
+#include "gate/gate_call.h"
 
 /* Purposes: the columns that seals are bound to. */
 #define ROW_OF_SESSION "gate_session.sealed"
@@ -13,20 +13,20 @@
 
 /* Seals a row and stores it until ends_at, in seconds since 1970; one that has ended stays so.
  * Returns false with *err. */
-MUST_CHECK bool row_keep(struct call *call, const char *purpose, struct text id,
+MUST_CHECK bool row_keep(struct gate_call *call, const char *purpose, struct text id,
                          struct text content, int64_t ends_at, struct error *err);
 
 /* Asks for the rows of ids, at once.  *answer is in the arena.  Returns false with *err. */
-MUST_CHECK bool row_find_all(struct call *call, struct text_list ids,
+MUST_CHECK bool row_find_all(struct gate_call *call, struct text_list ids,
                              const struct gate_answer **answer, struct error *err);
 
 /* Asks for the row of an id.  *row: NULL: there is none; else in the arena.  Returns false with
  * *err. */
-MUST_CHECK bool row_find(struct call *call, struct text id, const struct gate_row **row,
+MUST_CHECK bool row_find(struct gate_call *call, struct text id, const struct gate_row **row,
                          struct error *err);
 
 /* Opens a row.  *content is in the arena.  Returns false with *err as keyring_open(). */
-MUST_CHECK bool row_open(struct call *call, const char *purpose, const struct gate_row *row,
+MUST_CHECK bool row_open(struct gate_call *call, const char *purpose, const struct gate_row *row,
                          struct text *content, struct error *err);
 
 #endif

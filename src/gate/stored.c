@@ -16,7 +16,7 @@ static const char *accounts_fault(int n_accounts)
                              "[gate], or as ADIT_ACCOUNT in the web server's configuration";
 }
 
-static bool ask_store(struct call *call, struct error *err)
+static bool ask_store(struct gate_call *call, struct error *err)
 {
     struct gate_lane *lane = call->lane;
     struct database *database = lane->worker->database;
@@ -30,7 +30,7 @@ static bool ask_store(struct call *call, struct error *err)
     return ok;
 }
 
-bool stored_look_up(struct call *call)
+bool stored_look_up(struct gate_call *call)
 {
     struct error err = {.code = ERR_NONE};
     const char *fault;
@@ -40,8 +40,8 @@ bool stored_look_up(struct call *call)
     ok = ask_store(call, &err);
     fault = ok ? accounts_fault(call->stored.n_accounts) : error_reason(&err);
     if (!ok || fault) {
-        call_log(call, LOG_LEVEL_ERROR, "cannot decide", fault, NULL);
-        call_refuse(call, PAGE_NOT_READY, NULL);
+        gate_call_log(call, LOG_LEVEL_ERROR, "cannot decide", fault, NULL);
+        gate_call_refuse(call, PAGE_NOT_READY, NULL);
         return false;
     }
     call->place = (struct session_place){.account_id = call->stored.account_id,

@@ -4,11 +4,11 @@
 #define ADIT_GATE_STORED_H
 
 #include "base/must_check.h"
-#include "gate/call.h"
+#include "gate/gate_call.h"
 
 /* Reads the route's module, and the rows of the sessions that the cookies name, and brings the call
  * from CALL_READ to CALL_LOOKED_UP.  Returns false, with the answer made, if that cannot be
  * known. */
-MUST_CHECK bool stored_look_up(struct call *call);
+MUST_CHECK bool stored_look_up(struct gate_call *call);
 
 #endif

@@ -24,13 +24,13 @@ static bool has_id(const struct text_list *ids, struct text id)
 }
 
 /* Returns whether the id was asked for: a row that was not would be missed. */
-static bool was_asked(const struct call *call, struct text id)
+static bool was_asked(const struct gate_call *call, struct text id)
 {
     return has_id(&call->question.session_ids, id);
 }
 
 /* Appends a copy of an id to a list that has room for it. */
-static void list_id(struct call *call, struct text_list *ids, const char id[SESSION_ID_SIZE])
+static void list_id(struct gate_call *call, struct text_list *ids, const char id[SESSION_ID_SIZE])
 {
     const char *kept = arena_copy(&call->lane->arena, id, SESSION_ID_SIZE - 1);
 
@@ -38,7 +38,7 @@ static void list_id(struct call *call, struct text_list *ids, const char id[SESS
         ids->items[ids->n++] = (struct text){kept, SESSION_ID_SIZE - 1};
 }
 
-static void add_id(struct call *call, struct text value)
+static void add_id(struct gate_call *call, struct text value)
 {
     struct text_list *ids = &call->question.session_ids;
     char id[SESSION_ID_SIZE];
@@ -50,7 +50,7 @@ static void add_id(struct call *call, struct text value)
 
 /* A module's prefix is known only after the look-up: until then, every cookie whose name ends like
  * ours may be a session.  Those of the default prefix come first. */
-void visit_ask(struct call *call)
+void visit_ask(struct gate_call *call)
 {
     struct text_list *ids = &call->question.session_ids;
     size_t place = 0;
@@ -71,7 +71,7 @@ void visit_ask(struct call *call)
     buf_free(&name);
 }
 
-struct session_limits visit_limits(const struct call *call)
+struct session_limits visit_limits(const struct gate_call *call)
 {
     const struct oauth_module *module = &call->stored.module;
 
@@ -80,7 +80,7 @@ struct session_limits visit_limits(const struct call *call)
                                    .auth_check_interval = module->auth_check_interval};
 }
 
-static const struct gate_row *find_session_row(const struct call *call, struct text id)
+static const struct gate_row *find_session_row(const struct gate_call *call, struct text id)
 {
     for (size_t i = 0; i < call->stored.n_rows; i++) {
         if (text_eq(call->stored.rows[i].id, id))
@@ -90,7 +90,7 @@ static const struct gate_row *find_session_row(const struct call *call, struct t
 }
 
 /* Returns whether the row holds the rest of the session.  Sets *err if nobody knows. */
-static bool open_row(struct call *call, const struct gate_row *row, struct session *session,
+static bool open_row(struct gate_call *call, const struct gate_row *row, struct session *session,
                      struct error *err)
 {
     struct text opened;
@@ -100,7 +100,7 @@ static bool open_row(struct call *call, const struct gate_row *row, struct sessi
 }
 
 /* The application that signs visitors of the route in. */
-static struct text client_id(const struct call *call)
+static struct text client_id(const struct gate_call *call)
 {
     const struct conf *conf = &call->lane->worker->gate->conf;
 
@@ -109,7 +109,7 @@ static struct text client_id(const struct call *call)
     return text_of(conf->oauth_providers[call->place.provider - 1].client_id);
 }
 
-void visit_bind(const struct call *call, struct session *session)
+void visit_bind(const struct gate_call *call, struct session *session)
 {
     session->client_id = client_id(call);
     session->incarnation = call->stored.incarnation;
@@ -118,7 +118,7 @@ void visit_bind(const struct call *call, struct session *session)
 
 /* A module that was deleted and made anew, another application and another cookie_prefix begin
  * without sessions. */
-static bool is_bound(const struct call *call, const struct session *session)
+static bool is_bound(const struct gate_call *call, const struct session *session)
 {
     return text_eq(session->client_id, client_id(call)) &&
            session->incarnation == call->stored.incarnation &&
@@ -128,7 +128,7 @@ static bool is_bound(const struct call *call, const struct session *session)
 /* Takes over the tokens of a row if they are newer than those of the cookie: the answer that brings
  * a cookie with them may not reach the browser, or only after its next request.  A row that cannot
  * be read has none. */
-static bool take_tokens(struct call *call, const struct gate_row *row, struct session *session,
+static bool take_tokens(struct gate_call *call, const struct gate_row *row, struct session *session,
                         struct error *err)
 {
     struct session elsewhere = *session;
@@ -138,18 +138,18 @@ static bool take_tokens(struct call *call, const struct gate_row *row, struct se
     return err->code != ERR_OUT_OF_MEMORY;
 }
 
-static struct text session_cookie_name(struct call *call)
+static struct text session_cookie_name(struct gate_call *call)
 {
     struct buf name = {0};
 
-    call_cookie_name(call, &name, COOKIE_SESSION);
-    return call_keep(call, &name);
+    gate_call_cookie_name(call, &name, COOKIE_SESSION);
+    return gate_call_keep(call, &name);
 }
 
 /* Sessions that a request may prove.  More do not fit into headers that web servers accept. */
 #define PROVEN_MAX 512
 
-static bool begin_ids(struct call *call, struct text_list *ids, struct error *err)
+static bool begin_ids(struct gate_call *call, struct text_list *ids, struct error *err)
 {
     *ids = (struct text_list){.given = true};
     ids->items = arena_array(&call->lane->arena, PROVEN_MAX, sizeof *ids->items);
@@ -158,7 +158,7 @@ static bool begin_ids(struct call *call, struct text_list *ids, struct error *er
 
 /* Lists the sessions of the cookies that were not asked for, and are good but for their rows: so no
  * other host has made them up. */
-static bool list_others(struct call *call, struct text_list *ids, struct error *err)
+static bool list_others(struct gate_call *call, struct text_list *ids, struct error *err)
 {
     struct text name = session_cookie_name(call);
     size_t place = 0;
@@ -207,7 +207,7 @@ static bool join_rows(struct arena *arena, struct gate_answer *stored,
 
 /* The cookies name too many to ask for all before any is opened.  Whoever has many that are good
  * makes the gate ask once more, and not for each. */
-static bool ask_for_others(struct call *call, struct error *err)
+static bool ask_for_others(struct gate_call *call, struct error *err)
 {
     struct arena *arena = &call->lane->arena;
     struct text_list ids = {.n = 0};
@@ -220,7 +220,8 @@ static bool ask_for_others(struct call *call, struct error *err)
            error_set(err, ERR_OUT_OF_MEMORY);
 }
 
-static enum visit_found judge_found(struct call *call, struct session *session, struct error *err)
+static enum visit_found judge_found(struct gate_call *call, struct session *session,
+                                    struct error *err)
 {
     char id[SESSION_ID_SIZE];
     const struct gate_row *row;
@@ -246,19 +247,19 @@ static enum visit_found judge_found(struct call *call, struct session *session, 
     return err->code == ERR_OUT_OF_MEMORY ? VISIT_UNKNOWN : VISIT_NONE;
 }
 
-static bool is_let_in_now(const struct call *call, const struct session *session)
+static bool is_let_in_now(const struct gate_call *call, const struct session *session)
 {
     return rules_admit(&call->stored.module.config, &session->identity);
 }
 
 /* Returns whether the provider may say more of a visitor whom the lists do not let in. */
-static bool is_worth_asking(const struct call *call, const struct session *session)
+static bool is_worth_asking(const struct gate_call *call, const struct session *session)
 {
     return rules_may_lack(&call->stored.module.config, &session->identity);
 }
 
 /* Returns whether the session would only lead to a new sign-in. */
-static bool is_dead(const struct call *call, const struct session *session)
+static bool is_dead(const struct gate_call *call, const struct session *session)
 {
     const struct session_limits limits = visit_limits(call);
 
@@ -273,7 +274,7 @@ struct refused {
 };
 
 /* Looks for the session of a cookie.  Keeps one that the lists do not let in. */
-static enum visit_found try_cookie(struct call *call, struct text value, bool must_live,
+static enum visit_found try_cookie(struct gate_call *call, struct text value, bool must_live,
                                    struct session *session, struct refused *refused,
                                    struct error *err)
 {
@@ -299,8 +300,8 @@ static enum visit_found try_cookie(struct call *call, struct text value, bool mu
 
 /* Another host of the same domain may have set a cookie of this name.  So a session that has ended,
  * or that the lists do not let in, hides none that they do. */
-static enum visit_found find_session(struct call *call, bool must_live, struct session *session,
-                                     struct error *err)
+static enum visit_found find_session(struct gate_call *call, bool must_live,
+                                     struct session *session, struct error *err)
 {
     size_t place = 0;
     struct text name = session_cookie_name(call);
@@ -323,17 +324,18 @@ static enum visit_found find_session(struct call *call, bool must_live, struct s
     return found;
 }
 
-enum visit_found visit_find(struct call *call, struct session *session, struct error *err)
+enum visit_found visit_find(struct gate_call *call, struct session *session, struct error *err)
 {
     return find_session(call, true, session, err);
 }
 
-enum visit_found visit_find_to_end(struct call *call, struct session *session, struct error *err)
+enum visit_found visit_find_to_end(struct gate_call *call, struct session *session,
+                                   struct error *err)
 {
     return find_session(call, false, session, err);
 }
 
-bool visit_find_tokens(struct call *call, struct session *session, struct error *err)
+bool visit_find_tokens(struct gate_call *call, struct session *session, struct error *err)
 {
     uint32_t n_before = session->n_renewed;
     const struct gate_row *row = NULL;
@@ -350,7 +352,7 @@ static int64_t ends_at(const struct session *session)
     return session->issued + SESSION_LASTS_MAX;
 }
 
-bool visit_store(struct call *call, const struct session *session, struct error *err)
+bool visit_store(struct gate_call *call, const struct session *session, struct error *err)
 {
     char id[SESSION_ID_SIZE];
     struct buf content = {0};
@@ -369,23 +371,23 @@ bool visit_store(struct call *call, const struct session *session, struct error 
 }
 
 /* Writes a Set-Cookie header's value for the session's cookie. */
-static struct text write_cookie(struct call *call, struct text value, int64_t max_age_s)
+static struct text write_cookie(struct gate_call *call, struct text value, int64_t max_age_s)
 {
     struct buf name = {0};
     struct buf out = {0};
 
-    call_cookie_name(call, &name, COOKIE_SESSION);
+    gate_call_cookie_name(call, &name, COOKIE_SESSION);
     cookie_write(&out, &(struct cookie){.name = buf_text(&name),
                                         .value = value,
                                         .path = "/",
                                         .max_age_s = max_age_s,
-                                        .is_secure = call_is_secure(call)});
+                                        .is_secure = gate_call_is_secure(call)});
     out.failed = out.failed || name.failed;
     buf_free(&name);
-    return call_keep(call, &out);
+    return gate_call_keep(call, &out);
 }
 
-static bool seal_session(struct call *call, const struct session *session, struct buf *value,
+static bool seal_session(struct gate_call *call, const struct session *session, struct buf *value,
                          struct error *err)
 {
     buf_clear(value);
@@ -395,12 +397,12 @@ static bool seal_session(struct call *call, const struct session *session, struc
     return !value->failed || error_set(err, ERR_OUT_OF_MEMORY);
 }
 
-static bool is_too_large(const struct call *call, const struct buf *value)
+static bool is_too_large(const struct gate_call *call, const struct buf *value)
 {
     return value->len > SESSION_COOKIE_MAX - call->cookie_prefix.len;
 }
 
-bool visit_keep(struct call *call, struct session *session, enum visit_news news,
+bool visit_keep(struct gate_call *call, struct session *session, enum visit_news news,
                 struct text *set_cookie, struct error *err)
 {
     struct buf value = {0};
@@ -426,7 +428,7 @@ bool visit_keep(struct call *call, struct session *session, enum visit_news news
 }
 
 /* Lists an id.  Returns whether it was not there yet. */
-static bool is_new_id(struct call *call, struct text_list *ids, const struct session *session)
+static bool is_new_id(struct gate_call *call, struct text_list *ids, const struct session *session)
 {
     char id[SESSION_ID_SIZE];
 
@@ -436,24 +438,24 @@ static bool is_new_id(struct call *call, struct text_list *ids, const struct ses
     return true;
 }
 
-bool visit_leaves_row(const struct call *call, const struct session *session)
+bool visit_leaves_row(const struct gate_call *call, const struct session *session)
 {
     return !session->is_stranger || is_let_in_now(call, session);
 }
 
 /* Ends a session that a cookie holds. */
-static bool end_and_log(struct call *call, const struct session *session, struct error *err)
+static bool end_and_log(struct gate_call *call, const struct session *session, struct error *err)
 {
     char id[SESSION_ID_SIZE];
     bool is_stored = find_session_row(call, id_text(session, id));
 
     if ((is_stored || visit_leaves_row(call, session)) && !visit_end(call, session, err))
         return false;
-    call_log(call, LOG_LEVEL_INFO, "signed out", NULL, &session->identity);
+    gate_call_log(call, LOG_LEVEL_INFO, "signed out", NULL, &session->identity);
     return true;
 }
 
-bool visit_end_all(struct call *call, struct error *err)
+bool visit_end_all(struct gate_call *call, struct error *err)
 {
     struct keyring *keyring = call->lane->worker->gate->keyring;
     size_t place = 0;
@@ -479,7 +481,7 @@ bool visit_end_all(struct call *call, struct error *err)
     return true;
 }
 
-bool visit_end(struct call *call, const struct session *session, struct error *err)
+bool visit_end(struct gate_call *call, const struct session *session, struct error *err)
 {
     struct gate_lane *lane = call->lane;
     struct pg *pg = database_take(lane->worker->database, &lane->wait, call->place.account_id, err);
@@ -493,7 +495,7 @@ bool visit_end(struct call *call, const struct session *session, struct error *e
     return ok;
 }
 
-struct text visit_removal(struct call *call)
+struct text visit_removal(struct gate_call *call)
 {
     return write_cookie(call, text_of(""), 0);
 }

@@ -4,10 +4,10 @@
 #define ADIT_GATE_VISIT_H
 
 #include "base/must_check.h"
-#include "gate/call.h"
+#include "gate/gate_call.h"
 
 /* Puts the ids of the sessions that the cookies name, unproven, into call->question. */
-void visit_ask(struct call *call);
+void visit_ask(struct gate_call *call);
 
 enum visit_found {
     VISIT_UNKNOWN, /* nobody can know now; *err says why */
@@ -17,16 +17,16 @@ enum visit_found {
 
 /* Finds the session among the cookies: sealed for this place, not ended, with the application of
  * the module, and one that lasts.  To be called after stored_look_up(). */
-MUST_CHECK enum visit_found visit_find(struct call *call, struct session *session,
+MUST_CHECK enum visit_found visit_find(struct gate_call *call, struct session *session,
                                        struct error *err);
 
 /* The same for somebody who signs out: a session that does not last now may, once the module's
  * durations are longer. */
-MUST_CHECK enum visit_found visit_find_to_end(struct call *call, struct session *session,
+MUST_CHECK enum visit_found visit_find_to_end(struct gate_call *call, struct session *session,
                                               struct error *err);
 
 /* Returns the durations of the route's module. */
-struct session_limits visit_limits(const struct call *call);
+struct session_limits visit_limits(const struct gate_call *call);
 
 enum visit_news {
     VISIT_SEEN,    /* only a time has moved */
@@ -38,32 +38,34 @@ enum visit_news {
  * too large for a cookie goes into a row of the database if the visitor is let in.  That of others
  * loses its token, and has no cookie if it is still too large: they fill no table.  Returns false
  * with *err. */
-MUST_CHECK bool visit_keep(struct call *call, struct session *session, enum visit_news news,
+MUST_CHECK bool visit_keep(struct gate_call *call, struct session *session, enum visit_news news,
                            struct text *set_cookie, struct error *err);
 
 /* Puts a session into its row, whatever its cookie holds.  Returns false with *err. */
-MUST_CHECK bool visit_store(struct call *call, const struct session *session, struct error *err);
+MUST_CHECK bool visit_store(struct gate_call *call, const struct session *session,
+                            struct error *err);
 
 /* Looks whether the session's row has newer tokens by now, and takes them over.  Returns whether it
  * had; false with *err also if nobody knows. */
-MUST_CHECK bool visit_find_tokens(struct call *call, struct session *session, struct error *err);
+MUST_CHECK bool visit_find_tokens(struct gate_call *call, struct session *session,
+                                  struct error *err);
 
 /* Notes in a new session what it is valid for. */
-void visit_bind(const struct call *call, struct session *session);
+void visit_bind(const struct gate_call *call, struct session *session);
 
 /* Ends, and logs, all sessions that the request's cookies prove, whichever of them visit_find()
  * would find.  Those of visitors whom no list has let in so far leave no row.  Returns false with
  * *err; some may have ended then. */
-MUST_CHECK bool visit_end_all(struct call *call, struct error *err);
+MUST_CHECK bool visit_end_all(struct gate_call *call, struct error *err);
 
 /* Returns whether the end of the session makes a row: not if no list has let the visitor in so far,
  * nor does now.  Strangers have nothing to lose, and fill no table. */
-bool visit_leaves_row(const struct call *call, const struct session *session);
+bool visit_leaves_row(const struct gate_call *call, const struct session *session);
 
 /* Notes that the session has ended.  Returns false with *err. */
-MUST_CHECK bool visit_end(struct call *call, const struct session *session, struct error *err);
+MUST_CHECK bool visit_end(struct gate_call *call, const struct session *session, struct error *err);
 
 /* Writes the value of a Set-Cookie header that removes the session's cookie, in the arena. */
-struct text visit_removal(struct call *call);
+struct text visit_removal(struct gate_call *call);
 
 #endif

@@ -25,7 +25,7 @@ const char waiting_fault[] =
 
 /* Behind a proxy of this machine, all visitors have its address, or none: they are not told apart.
  */
-static struct address_network address_of(const struct call *call)
+static struct address_network address_of(const struct gate_call *call)
 {
     const char *text = header_client_address(call->request);
     const struct address_network unknown = {.is_known = false};
@@ -102,7 +102,7 @@ static bool has_lane(const struct gate_worker *worker, const struct gate_waiting
     return true;
 }
 
-static struct gate_waiting waiting_of(const struct call *call, bool is_admitted)
+static struct gate_waiting waiting_of(const struct gate_call *call, bool is_admitted)
 {
     const struct text account_id = call->place.account_id;
 
@@ -113,7 +113,7 @@ static struct gate_waiting waiting_of(const struct call *call, bool is_admitted)
                                  .is_admitted = is_admitted};
 }
 
-static bool begin_waiting(struct call *call, bool is_admitted)
+static bool begin_waiting(struct gate_call *call, bool is_admitted)
 {
     struct gate_worker *worker = call->lane->worker;
     const struct gate_waiting wanted = waiting_of(call, is_admitted);
@@ -124,7 +124,7 @@ static bool begin_waiting(struct call *call, bool is_admitted)
     return true;
 }
 
-static void end_waiting(struct call *call, bool is_admitted)
+static void end_waiting(struct gate_call *call, bool is_admitted)
 {
     struct gate_worker *worker = call->lane->worker;
     const struct gate_waiting own = waiting_of(call, is_admitted);
@@ -137,7 +137,7 @@ static void end_waiting(struct call *call, bool is_admitted)
     worker->waiting[at] = worker->waiting[--worker->n_waiting];
 }
 
-bool waiting_follow(struct call *call, bool is_admitted)
+bool waiting_follow(struct gate_call *call, bool is_admitted)
 {
     struct gate_worker *worker = call->lane->worker;
 
@@ -147,7 +147,7 @@ bool waiting_follow(struct call *call, bool is_admitted)
     return true;
 }
 
-void waiting_unfollow(struct call *call, bool is_admitted)
+void waiting_unfollow(struct gate_call *call, bool is_admitted)
 {
     call->lane->worker->n_following--;
     end_waiting(call, is_admitted);
@@ -162,7 +162,7 @@ static uint32_t number_of_network(const struct address_network *from)
     return crc32_of(widest.bytes, sizeof widest.bytes);
 }
 
-struct fetcher *waiting_begin_fetch(struct call *call, bool is_admitted)
+struct fetcher *waiting_begin_fetch(struct gate_call *call, bool is_admitted)
 {
     struct gate_worker *worker = call->lane->worker;
     const struct gate_waiting own = waiting_of(call, is_admitted);
@@ -178,7 +178,7 @@ struct fetcher *waiting_begin_fetch(struct call *call, bool is_admitted)
     return fetcher;
 }
 
-void waiting_end_fetch(struct call *call, bool is_admitted, struct fetcher *fetcher)
+void waiting_end_fetch(struct gate_call *call, bool is_admitted, struct fetcher *fetcher)
 {
     if (!fetcher)
         return;
@@ -239,7 +239,7 @@ static struct gate_stored *stored_of(struct gate_worker *worker, const struct ad
 }
 
 /* Counts for the address and its wider networks, unless one of them has its most. */
-static bool count_cause(struct call *call, enum gate_cause cause, int most)
+static bool count_cause(struct gate_call *call, enum gate_cause cause, int most)
 {
     struct gate_worker *worker = call->lane->worker;
     const struct address_network from = address_of(call);
@@ -259,17 +259,17 @@ static bool count_cause(struct call *call, enum gate_cause cause, int most)
     return true;
 }
 
-bool waiting_may_use(struct call *call)
+bool waiting_may_use(struct gate_call *call)
 {
     return count_cause(call, GATE_LOGINS, WAITING_LOGINS_MAX);
 }
 
-bool waiting_may_ask(struct call *call)
+bool waiting_may_ask(struct gate_call *call)
 {
     return count_cause(call, GATE_CHECKS, WAITING_CHECKS_MAX);
 }
 
-bool waiting_may_keep(struct call *call)
+bool waiting_may_keep(struct gate_call *call)
 {
     struct gate_stored *in_all = &call->lane->worker->stored_in_all;
 

@@ -6,7 +6,7 @@
 #define ADIT_GATE_WAITING_H
 
 #include "base/must_check.h"
-#include "gate/call.h"
+#include "gate/gate_call.h"
 
 /* Why the next two may fail. */
 extern const char waiting_fault[];
@@ -16,14 +16,14 @@ extern const char waiting_fault[];
 
 /* Notes that this lane waits for another one that asks a provider.  Returns false if too many wait
  * already, so, in all or of the visitor's address; waiting_unfollow() ends it. */
-MUST_CHECK bool waiting_follow(struct call *call, bool is_admitted);
-void waiting_unfollow(struct call *call, bool is_admitted);
+MUST_CHECK bool waiting_follow(struct gate_call *call, bool is_admitted);
+void waiting_unfollow(struct gate_call *call, bool is_admitted);
 
 /* Notes that this lane waits for a provider.  Returns a fetcher to ask it with, which
  * waiting_end_fetch() frees.  Returns NULL if too many lanes wait already, in all or of the
  * visitor's address, or memory is short; that needs no end. */
-MUST_CHECK struct fetcher *waiting_begin_fetch(struct call *call, bool is_admitted);
-void waiting_end_fetch(struct call *call, bool is_admitted, struct fetcher *fetcher);
+MUST_CHECK struct fetcher *waiting_begin_fetch(struct gate_call *call, bool is_admitted);
+void waiting_end_fetch(struct gate_call *call, bool is_admitted, struct fetcher *fetcher);
 
 /* What one address may do in WAITING_STORED_MS, at each worker, a /64 of IPv6 as much as one, a /56
  * twice and a /48 four times as much: come back with logins, have
@@ -37,12 +37,12 @@ void waiting_end_fetch(struct call *call, bool is_admitted, struct fetcher *fetc
 
 /* Count a row that a login which came back leaves behind for 10 minutes, and one for its way back.
  * Return false, and count nothing, if there are too many. */
-MUST_CHECK bool waiting_may_use(struct call *call);
-MUST_CHECK bool waiting_may_keep(struct call *call);
+MUST_CHECK bool waiting_may_use(struct gate_call *call);
+MUST_CHECK bool waiting_may_keep(struct gate_call *call);
 
 /* Counts a question to a provider about a visitor who is signed in, but whom no list lets in: such
  * a session is never ended, and may be asked about as long as it lasts.  Returns false, and counts
  * nothing, if there are too many. */
-MUST_CHECK bool waiting_may_ask(struct call *call);
+MUST_CHECK bool waiting_may_ask(struct gate_call *call);
 
 #endif

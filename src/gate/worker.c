@@ -41,7 +41,7 @@ static enum request_work sort_call(struct text method, struct text path, struct 
     return REQUEST_SHORT;
 }
 
-static void answer_call(struct call *call)
+static void answer_call(struct gate_call *call)
 {
     bool is_own = call->voice == CALL_BROWSER;
 
@@ -56,7 +56,7 @@ static void answer_call(struct call *call)
 }
 
 /* Other answers to browsers are pages of checks that were counted. */
-static void count_call(const struct call *call)
+static void count_call(const struct gate_call *call)
 {
     struct counts *counts = call->lane->worker->counts;
 
@@ -68,11 +68,11 @@ static void count_call(const struct call *call)
 
 static void decide(struct gate_lane *lane, const struct request *request)
 {
-    struct call call;
+    struct gate_call call;
 
-    if (call_begin(&call, lane, request))
+    if (gate_call_begin(&call, lane, request))
         answer_call(&call);
-    call_end(&call);
+    gate_call_end(&call);
     count_call(&call);
 }
 
@@ -96,7 +96,7 @@ struct response *worker_answer(void *context, const struct request *request)
 
     lane->response.status = 500;
     lane->response.omit_body = false;
-    if (call_is_for_metrics(request))
+    if (gate_call_is_for_metrics(request))
         show_metrics(lane);
     else
         decide(lane, request);

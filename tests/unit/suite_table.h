@@ -102,7 +102,7 @@ SUITE(ssh_options_suite)
 
 /* gate */
 SUITE(gate_answer_suite)
-SUITE(gate_call_log_suite)
+SUITE(gate_call_suite)
 SUITE(gate_cookie_suite)
 SUITE(gate_counts_suite)
 SUITE(gate_form_suite)

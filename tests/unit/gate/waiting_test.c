@@ -24,16 +24,16 @@ struct fetcher *__wrap_fetcher_new(const struct turn *turn, struct turns *turns,
     return __real_fetcher_new(turn, turns, authorities);
 }
 
-static bool try_from(const char *address, bool (*may)(struct call *))
+static bool try_from(const char *address, bool (*may)(struct gate_call *))
 {
     struct gate_lane lane = {.worker = &worker};
     const struct request request = {.remote_addr = address};
-    struct call call = {.lane = &lane, .request = &request, .place = place};
+    struct gate_call call = {.lane = &lane, .request = &request, .place = place};
 
     return may(&call);
 }
 
-static int count_until_refused(const char *address, bool (*may)(struct call *), int most)
+static int count_until_refused(const char *address, bool (*may)(struct gate_call *), int most)
 {
     int n = 0;
 
@@ -42,13 +42,13 @@ static int count_until_refused(const char *address, bool (*may)(struct call *), 
     return n;
 }
 
-static bool follows(struct call *call)
+static bool follows(struct gate_call *call)
 {
     return waiting_follow(call, false);
 }
 
 /* Its fetcher stays: the lane waits. */
-static bool begins(struct call *call, bool is_admitted)
+static bool begins(struct gate_call *call, bool is_admitted)
 {
     struct fetcher *fetcher = waiting_begin_fetch(call, is_admitted);
 
@@ -57,18 +57,18 @@ static bool begins(struct call *call, bool is_admitted)
     return fetcher != NULL;
 }
 
-static bool begins_fetch(struct call *call)
+static bool begins_fetch(struct gate_call *call)
 {
     return begins(call, false);
 }
 
-static bool begins_check(struct call *call)
+static bool begins_check(struct gate_call *call)
 {
     return begins(call, true);
 }
 
 /* Tries from so many /64 of 2001:db8::/32, `apart` from one another.  Returns how many may. */
-static int count_networks(int n, unsigned apart, bool (*may)(struct call *))
+static int count_networks(int n, unsigned apart, bool (*may)(struct gate_call *))
 {
     char address[40];
     int n_found = 0;

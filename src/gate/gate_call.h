@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One request to the gate: what it asks, what is stored about its route, and its answer. */
-#ifndef ADIT_GATE_CALL_H
-#define ADIT_GATE_CALL_H
+#ifndef ADIT_GATE_GATE_CALL_H
+#define ADIT_GATE_GATE_CALL_H
 
 #include "base/error.h"
 #include "base/must_check.h"
@@ -19,7 +19,7 @@ enum call_voice {
     CALL_BROWSER, /* a page or a redirect */
 };
 
-/* How far a call is: what of struct call is valid. */
+/* How far a call is: what of struct gate_call is valid. */
 enum call_phase {
     CALL_READ,      /* what was asked */
     CALL_LOOKED_UP, /* and what is stored */
@@ -27,7 +27,7 @@ enum call_phase {
 };
 
 /* Texts belong to the request, or to the arena of the lane. */
-struct call {
+struct gate_call {
     enum call_phase phase;
 
     /* What was asked. */
@@ -52,57 +52,57 @@ struct call {
 
 /* Reads the variables of the request.  Returns false, with the answer made, if they do not name a
  * route. */
-MUST_CHECK bool call_begin(struct call *call, struct gate_lane *lane,
-                           const struct request *request);
+MUST_CHECK bool gate_call_begin(struct gate_call *call, struct gate_lane *lane,
+                                const struct request *request);
 
 /* Returns a variable of the web server. */
-struct text call_variable(const struct call *call, enum gate_variable variable);
+struct text gate_call_variable(const struct gate_call *call, enum gate_variable variable);
 
 /* Returns whether the web server asks for the gate's metrics.  A check never does: the answer would
  * let it pass. */
-bool call_is_for_metrics(const struct request *request);
+bool gate_call_is_for_metrics(const struct request *request);
 
 /* Returns whether the method asks for something and changes nothing: GET or HEAD. */
-bool call_is_read(const struct call *call);
+bool gate_call_is_read(const struct gate_call *call);
 
 /* Returns whether browsers reach the route by https. */
-bool call_is_secure(const struct call *call);
+bool gate_call_is_secure(const struct gate_call *call);
 
 /* Appends the name of a cookie: the module's prefix and a suffix. */
-void call_cookie_name(const struct call *call, struct buf *out, const char *suffix);
+void gate_call_cookie_name(const struct gate_call *call, struct buf *out, const char *suffix);
 
 /* Moves what a buffer holds into the arena of the lane, and frees it.  Absent if memory ran out;
- * call_end() knows that then. */
-MUST_CHECK struct text call_keep(const struct call *call, struct buf *from);
+ * gate_call_end() knows that then. */
+MUST_CHECK struct text gate_call_keep(const struct gate_call *call, struct buf *from);
 
 /* Returns the source of the lines about this route. */
-struct log_source call_route_source(const struct call *call);
+struct log_source gate_call_route_source(const struct gate_call *call);
 
 /* Logs an event of this route.  The limit of lines is kept for each route in errors and warnings,
  * whoever meets the fault, and else for each visitor whom the lists let in, or for each address of
  * others. */
-void call_log(const struct call *call, enum log_level level, const char *event, const char *cause,
-              const struct identity *who);
+void gate_call_log(const struct gate_call *call, enum log_level level, const char *event,
+                   const char *cause, const struct identity *who);
 
 /* ---- answers ---- */
 
 /* Lets the request pass.  who: NULL on an open route.  set_cookie: a Set-Cookie header's value;
  * absent: none. */
-void call_pass(struct call *call, const struct identity *who, struct text set_cookie);
+void gate_call_pass(struct gate_call *call, const struct identity *who, struct text set_cookie);
 
 /* Sends the visitor to a URL, with a cookie.  An absent URL: the request cannot be sent anywhere,
  * because it is not a browser's navigation; it gets 401. */
-void call_send_to(struct call *call, struct text url, struct text set_cookie);
+void gate_call_send_to(struct gate_call *call, struct text url, struct text set_cookie);
 
 /* Does not let the request pass, and shows a page where there is somebody to read it.  who: NULL:
  * nobody is signed in; else the page has a button to sign out. */
-void call_refuse(struct call *call, enum page page, const struct identity *who);
+void gate_call_refuse(struct gate_call *call, enum page page, const struct identity *who);
 
 /* Adds another Set-Cookie header to the answer. */
-void call_set_cookie(struct call *call, struct text set_cookie);
+void gate_call_set_cookie(struct gate_call *call, struct text set_cookie);
 
 /* Ends each call: if nothing has answered it, or memory ran out meanwhile, refuses it, whatever was
  * answered. */
-void call_end(struct call *call);
+void gate_call_end(struct gate_call *call);
 
 #endif

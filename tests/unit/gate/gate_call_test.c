@@ -12,7 +12,7 @@ static struct gate gate;
 static struct gate_worker worker;
 static struct gate_lane lane;
 static struct request request;
-static struct call call;
+static struct gate_call call;
 static struct text domain;
 static int pipe_ends[2];
 
@@ -22,7 +22,7 @@ static void start(void)
     worker = (struct gate_worker){.gate = &gate};
     lane = (struct gate_lane){.worker = &worker};
     request = (struct request){.remote_addr = "192.0.2.1"};
-    call = (struct call){
+    call = (struct gate_call){
         .lane = &lane,
         .request = &request,
         .question.account_id = text_of("ac_1"),
@@ -43,7 +43,7 @@ static int count_lines(enum log_level level, const char *event, const struct ide
     int n_lines = 0;
 
     for (int i = 0; i < 2 * LOG_BURST; i++) {
-        call_log(&call, level, event, NULL, who);
+        gate_call_log(&call, level, event, NULL, who);
         n_lines += read(pipe_ends[0], bytes, sizeof bytes) > 0;
     }
     return n_lines;
@@ -119,20 +119,20 @@ START_TEST(a_call_without_an_answer_is_refused)
 {
     lane.response.status = 200;
     call.phase = CALL_LOOKED_UP;
-    call_end(&call);
+    gate_call_end(&call);
     ck_assert_int_eq(lane.response.status, 503);
     ck_assert_int_eq(call.phase, CALL_ANSWERED);
-    call_end(&call);
+    gate_call_end(&call);
     ck_assert_int_eq(lane.response.status, 503);
     buf_free(&lane.response.headers);
     buf_free(&lane.response.body);
 }
 END_TEST
 
-Suite *gate_call_log_suite(void)
+Suite *gate_call_suite(void)
 {
-    Suite *suite = suite_create("gate/call_log");
-    TCase *tcase = tcase_create("call_log");
+    Suite *suite = suite_create("gate/gate_call");
+    TCase *tcase = tcase_create("gate_call");
 
     tcase_add_checked_fixture(tcase, start, NULL);
     tcase_add_test(tcase, strangers_hide_no_visitor);

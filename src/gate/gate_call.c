@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading a request to the gate, and answering it in the words of who asked. */
-#include "gate/call.h"
+#include "gate/gate_call.h"
 
 #include <string.h>
 
@@ -28,17 +28,17 @@ const char *const gate_variables[GATE_N_VARIABLES] = {
     [GATE_WEBSOCKET_KEY] = "HTTP_SEC_WEBSOCKET_KEY",
 };
 
-struct text call_variable(const struct call *call, enum gate_variable variable)
+struct text gate_call_variable(const struct gate_call *call, enum gate_variable variable)
 {
     return text_of(call->request->others[variable]);
 }
 
-static bool is_set(const struct call *call, enum gate_variable variable)
+static bool is_set(const struct gate_call *call, enum gate_variable variable)
 {
-    return text_eq(call_variable(call, variable), text_of("1"));
+    return text_eq(gate_call_variable(call, variable), text_of("1"));
 }
 
-bool call_is_for_metrics(const struct request *request)
+bool gate_call_is_for_metrics(const struct request *request)
 {
     return !request->is_authorizer && !text_present(text_of(request->others[GATE_ADIT_CHECK])) &&
            text_eq(text_of(request->others[GATE_ADIT_METRICS]), text_of("1"));
@@ -51,7 +51,7 @@ static struct text path_of_uri(struct text uri)
     return query ? text_part(uri, 0, (size_t)(query - uri.s)) : uri;
 }
 
-struct log_source call_route_source(const struct call *call)
+struct log_source gate_call_route_source(const struct gate_call *call)
 {
     struct log_source source = log_source_of(LOG_PARTY_PLACE, call->question.account_id);
 
@@ -60,7 +60,7 @@ struct log_source call_route_source(const struct call *call)
     return source;
 }
 
-static struct log_source source_of_visitor(const struct call *call, const struct identity *who)
+static struct log_source source_of_visitor(const struct gate_call *call, const struct identity *who)
 {
     struct log_source source;
 
@@ -71,8 +71,8 @@ static struct log_source source_of_visitor(const struct call *call, const struct
     return source;
 }
 
-void call_log(const struct call *call, enum log_level level, const char *event, const char *cause,
-              const struct identity *who)
+void gate_call_log(const struct gate_call *call, enum log_level level, const char *event,
+                   const char *cause, const struct identity *who)
 {
     const struct log_pair pairs[] = {{"edge", call->question.route.edge_id.s},
                                      {"route", call->question.route.route_id.s},
@@ -87,57 +87,59 @@ void call_log(const struct call *call, enum log_level level, const char *event, 
 
     if (!log_wants(log, level))
         return;
-    source = level <= LOG_LEVEL_WARNING ? call_route_source(call) : source_of_visitor(call, who);
+    source =
+        level <= LOG_LEVEL_WARNING ? gate_call_route_source(call) : source_of_visitor(call, who);
     log_often(log, level, event, &source, pairs);
 }
 
 /* ---- the request ---- */
 
-bool call_begin(struct call *call, struct gate_lane *lane, const struct request *request)
+bool gate_call_begin(struct gate_call *call, struct gate_lane *lane, const struct request *request)
 {
     const struct conf_gate *conf = &lane->worker->gate->conf.gate;
 
-    *call = (struct call){.lane = lane, .request = request, .now = clock_wall_ms() / 1000};
+    *call = (struct gate_call){.lane = lane, .request = request, .now = clock_wall_ms() / 1000};
     if (request->is_authorizer)
         call->voice = CALL_APACHE;
     else
         call->voice = is_set(call, GATE_ADIT_CHECK) ? CALL_NGINX : CALL_BROWSER;
-    call->path = path_of_uri(call_variable(call, GATE_REQUEST_URI));
-    cookies_read(call_variable(call, GATE_COOKIE), &lane->arena, &call->cookies);
-    call->question.account_id = call_variable(call, GATE_ADIT_ACCOUNT);
+    call->path = path_of_uri(gate_call_variable(call, GATE_REQUEST_URI));
+    cookies_read(gate_call_variable(call, GATE_COOKIE), &lane->arena, &call->cookies);
+    call->question.account_id = gate_call_variable(call, GATE_ADIT_ACCOUNT);
     if (!text_present(call->question.account_id))
         call->question.account_id = text_of(conf->account);
-    call->question.route.edge_id = call_variable(call, GATE_ADIT_EDGE);
-    call->question.route.route_id = call_variable(call, GATE_ADIT_ROUTE);
+    call->question.route.edge_id = gate_call_variable(call, GATE_ADIT_EDGE);
+    call->question.route.route_id = gate_call_variable(call, GATE_ADIT_ROUTE);
     if (text_present(call->question.route.edge_id) && text_present(call->question.route.route_id))
         return true;
-    call_log(call, LOG_LEVEL_ERROR, "cannot decide",
-             "the web server sets no ADIT_EDGE and ADIT_ROUTE; print its configuration again with "
-             "'aditctl gateway-config'",
-             NULL);
-    call_refuse(call, PAGE_NOT_READY, NULL);
+    gate_call_log(
+        call, LOG_LEVEL_ERROR, "cannot decide",
+        "the web server sets no ADIT_EDGE and ADIT_ROUTE; print its configuration again with "
+        "'aditctl gateway-config'",
+        NULL);
+    gate_call_refuse(call, PAGE_NOT_READY, NULL);
     return false;
 }
 
-bool call_is_read(const struct call *call)
+bool gate_call_is_read(const struct gate_call *call)
 {
     struct text method = text_of(call->request->method);
 
     return text_eq(method, text_of("GET")) || text_eq(method, text_of("HEAD"));
 }
 
-bool call_is_secure(const struct call *call)
+bool gate_call_is_secure(const struct gate_call *call)
 {
-    return !text_begins(call_variable(call, GATE_ADIT_URL), "http://");
+    return !text_begins(gate_call_variable(call, GATE_ADIT_URL), "http://");
 }
 
-void call_cookie_name(const struct call *call, struct buf *out, const char *suffix)
+void gate_call_cookie_name(const struct gate_call *call, struct buf *out, const char *suffix)
 {
     buf_add(out, call->cookie_prefix.s, call->cookie_prefix.len);
     buf_puts(out, suffix);
 }
 
-struct text call_keep(const struct call *call, struct buf *from)
+struct text gate_call_keep(const struct gate_call *call, struct buf *from)
 {
     struct arena *arena = &call->lane->arena;
     struct text text = buf_text(from);
@@ -150,13 +152,13 @@ struct text call_keep(const struct call *call, struct buf *from)
 
 /* ---- headers ---- */
 
-static struct response *response_of(struct call *call)
+static struct response *response_of(struct gate_call *call)
 {
     return &call->lane->response;
 }
 
 /* Begins the call's one answer. */
-static struct response *begin_answer(struct call *call, int status, size_t outcome)
+static struct response *begin_answer(struct gate_call *call, int status, size_t outcome)
 {
     struct response *response = response_of(call);
 
@@ -167,7 +169,7 @@ static struct response *begin_answer(struct call *call, int status, size_t outco
 }
 
 /* Values have no control characters: each is made here, or checked where it came from. */
-static void put_header(struct call *call, const char *name, struct text value)
+static void put_header(struct gate_call *call, const char *name, struct text value)
 {
     struct buf *headers = &response_of(call)->headers;
 
@@ -177,13 +179,13 @@ static void put_header(struct call *call, const char *name, struct text value)
     buf_puts(headers, "\r\n");
 }
 
-void call_set_cookie(struct call *call, struct text set_cookie)
+void gate_call_set_cookie(struct gate_call *call, struct text set_cookie)
 {
     if (set_cookie.s)
         put_header(call, "Set-Cookie", set_cookie);
 }
 
-static void add_fixed_headers(struct call *call, const char *referrer_policy)
+static void add_fixed_headers(struct gate_call *call, const char *referrer_policy)
 {
     put_header(call, "Cache-Control", text_of("no-store"));
     put_header(call, "Referrer-Policy", text_of(referrer_policy));
@@ -191,7 +193,7 @@ static void add_fixed_headers(struct call *call, const char *referrer_policy)
 }
 
 /* Adds what the application may see of the visitor. */
-static void add_application_header(struct call *call, const char *name, struct text value)
+static void add_application_header(struct gate_call *call, const char *name, struct text value)
 {
     if (!text_present(value))
         return;
@@ -215,7 +217,7 @@ static bool is_clean(struct text value)
 
 /* An address has one spelling, whichever the provider gives: else an application would take one
  * visitor for two. */
-static struct text in_lower_case(const struct call *call, struct text address)
+static struct text in_lower_case(const struct gate_call *call, struct text address)
 {
     struct buf lower = {0};
 
@@ -224,10 +226,10 @@ static struct text in_lower_case(const struct call *call, struct text address)
 
         buf_add(&lower, &c, 1);
     }
-    return call_keep(call, &lower);
+    return gate_call_keep(call, &lower);
 }
 
-static struct text name_for_application(const struct call *call, const struct identity *who)
+static struct text name_for_application(const struct gate_call *call, const struct identity *who)
 {
     const char *provider =
         call->lane->worker->gate->conf
@@ -240,7 +242,7 @@ static struct text name_for_application(const struct call *call, const struct id
     buf_puts(&name, provider);
     buf_puts(&name, ":");
     buf_add(&name, who->subject.s, who->subject.len);
-    return call_keep(call, &name);
+    return gate_call_keep(call, &name);
 }
 
 /* ---- answers ---- */
@@ -248,17 +250,18 @@ static struct text name_for_application(const struct call *call, const struct id
 /* A browser comes here if nginx asked for the page of a refusal that no longer holds, or by a path
  * that a web server takes for one of the gate's: sent back to that, it would come again.  What a
  * request wanted to change has not reached the application: sent elsewhere, it would seem done. */
-static void answer_too_late(struct call *call, const struct identity *who, struct text set_cookie)
+static void answer_too_late(struct gate_call *call, const struct identity *who,
+                            struct text set_cookie)
 {
-    struct text uri = call_variable(call, GATE_REQUEST_URI);
+    struct text uri = gate_call_variable(call, GATE_REQUEST_URI);
 
     if (!is_set(call, GATE_ADIT_PAGE))
-        call_send_to(call, text_of("/"), set_cookie);
-    else if (call_is_read(call))
-        call_send_to(call, session_way_back_valid(uri) ? uri : text_of("/"), set_cookie);
+        gate_call_send_to(call, text_of("/"), set_cookie);
+    else if (gate_call_is_read(call))
+        gate_call_send_to(call, session_way_back_valid(uri) ? uri : text_of("/"), set_cookie);
     else {
-        call_refuse(call, PAGE_NOT_READY, who);
-        call_set_cookie(call, set_cookie);
+        gate_call_refuse(call, PAGE_NOT_READY, who);
+        gate_call_set_cookie(call, set_cookie);
     }
 }
 
@@ -268,7 +271,7 @@ static bool is_session_of_gate(void *context, struct text value)
 }
 
 /* Only a check lets anything pass. */
-void call_pass(struct call *call, const struct identity *who, struct text set_cookie)
+void gate_call_pass(struct gate_call *call, const struct identity *who, struct text set_cookie)
 {
     struct response *response;
     struct text user = who ? name_for_application(call, who) : (struct text){.s = NULL};
@@ -288,15 +291,15 @@ void call_pass(struct call *call, const struct identity *who, struct text set_co
         put_header(call, "Cache-Control", text_of("no-store"));
     if (user.s)
         add_application_header(call, call->voice == CALL_APACHE ? "USER" : "User", user);
-    cookie_without(&cookies, call_variable(call, GATE_COOKIE), &own);
+    cookie_without(&cookies, gate_call_variable(call, GATE_COOKIE), &own);
     add_application_header(call, call->voice == CALL_APACHE ? "COOKIE" : "Cookie",
                            buf_text(&cookies));
     response->headers.failed = response->headers.failed || cookies.failed;
     buf_free(&cookies);
-    call_set_cookie(call, set_cookie);
+    gate_call_set_cookie(call, set_cookie);
 }
 
-void call_send_to(struct call *call, struct text url, struct text set_cookie)
+void gate_call_send_to(struct gate_call *call, struct text url, struct text set_cookie)
 {
     int status = url.s && call->voice != CALL_NGINX ? 302 : 401;
 
@@ -304,7 +307,7 @@ void call_send_to(struct call *call, struct text url, struct text set_cookie)
     add_fixed_headers(call, "no-referrer");
     if (url.s)
         put_header(call, call->voice == CALL_NGINX ? "X-Adit-Location" : "Location", url);
-    call_set_cookie(call, set_cookie);
+    gate_call_set_cookie(call, set_cookie);
 }
 
 /* Returns where a page's link leads that is not the page's own URL. */
@@ -324,10 +327,10 @@ static struct text shown_name(const struct identity *who)
     return who->name.s ? who->name : who->subject;
 }
 
-void call_refuse(struct call *call, enum page page, const struct identity *who)
+void gate_call_refuse(struct gate_call *call, enum page page, const struct identity *who)
 {
     struct response *response = begin_answer(call, page_status(page), COUNTS_PAGE(page));
-    struct text uri = call_variable(call, GATE_REQUEST_URI);
+    struct text uri = gate_call_variable(call, GATE_REQUEST_URI);
     bool is_own = text_begins(call->path, GATE_PATH);
     bool is_here = !call->again.s && !is_own && uri.len > PAGE_PATH_MAX;
     struct text again = call->again.s || is_own ? call->again : uri;
@@ -361,7 +364,7 @@ static void empty_response(struct response *response)
 
 /* A missing byte could be a session's, a list's or a header's: "200" without the visitor's name, or
  * the way to the provider for somebody who is signed in. */
-void call_end(struct call *call)
+void gate_call_end(struct gate_call *call)
 {
     struct response *response = response_of(call);
     const char *fault = NULL;
@@ -372,9 +375,9 @@ void call_end(struct call *call)
         fault = "nothing has answered; this is a fault of the gate";
     if (!fault)
         return;
-    call_log(call, LOG_LEVEL_ERROR, "cannot decide", fault, NULL);
+    gate_call_log(call, LOG_LEVEL_ERROR, "cannot decide", fault, NULL);
     empty_response(response);
-    call_refuse(call, PAGE_NOT_READY, NULL);
+    gate_call_refuse(call, PAGE_NOT_READY, NULL);
     if (response->headers.failed || response->body.failed)
         empty_response(response);
 }
