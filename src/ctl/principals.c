@@ -64,7 +64,9 @@ static int create_principal(struct ctl *ctl, const char *kind)
     if (status != CTL_OK)
         return status;
     if (!store_begin(ctl->pg, &err) ||
-        !principal_create(ctl->pg, account_id, kind, name, ctl->options.is_admin, id, &err))
+        !principal_create(ctl->pg,
+                          &(struct principal_new){account_id, kind, name, ctl->options.is_admin},
+                          id, &err))
         return ctl_fail_error(&err);
     if (!id[0])
         return ctl_fail("there is no account with the id '%s'; 'aditctl account list' shows the "

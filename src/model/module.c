@@ -34,9 +34,9 @@ static bool check_flat_absent(const struct json_node *body, const struct field *
     return true;
 }
 
-bool module_read(const struct json_node *body, const struct module_place *place,
-                 const struct field *fields, size_t n_fields, void *target,
-                 const struct field_reader *reader, struct json_node *module, struct error *err)
+bool module_find(const struct json_node *body, const struct module_place *place,
+                 const struct field *fields, size_t n_fields, struct json_node *module,
+                 struct error *err)
 {
     struct text id = place->route_id.s ? place->route_id : place->edge_id;
 
@@ -46,11 +46,9 @@ bool module_read(const struct json_node *body, const struct module_place *place,
     *module = json_member(body, "module");
     if (!json_given(module)) {
         *module = *body;
-    } else if (!check_flat_absent(body, fields, n_fields, err) ||
-               !fields_known(module, fields + MODULE_N_WRAPPER_ROWS,
-                             n_fields - MODULE_N_WRAPPER_ROWS, err)) {
-        return false;
+        return true;
     }
-    return fields_read(module, fields + MODULE_N_WRAPPER_ROWS, n_fields - MODULE_N_WRAPPER_ROWS,
-                       target, reader, err);
+    return check_flat_absent(body, fields, n_fields, err) &&
+           fields_known(module, fields + MODULE_N_WRAPPER_ROWS, n_fields - MODULE_N_WRAPPER_ROWS,
+                        err);
 }

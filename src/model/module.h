@@ -23,13 +23,11 @@ struct module_place {
     struct text route_id;
 };
 
-/* Finds the object with the module's fields in a body of any form, and reads its members into
- * target by the table, which begins with MODULE_WRAPPER_ROWS.  Sets *module to that object, for
- * members that the table does not read; it points to body.  Returns false with the errors of
- * fields_known() and fields_read(), ERR_ID_MISMATCH or ERR_MODULE_TWICE. */
-MUST_CHECK bool module_read(const struct json_node *body, const struct module_place *place,
-                            const struct field *fields, size_t n_fields, void *target,
-                            const struct field_reader *reader, struct json_node *module,
+/* Finds the object with the module's fields in a body of any form, and sets *module to it; it
+ * points to body.  The table begins with MODULE_WRAPPER_ROWS: those behind them are the object's.
+ * Returns false with the errors of fields_known(), ERR_ID_MISMATCH or ERR_MODULE_TWICE. */
+MUST_CHECK bool module_find(const struct json_node *body, const struct module_place *place,
+                            const struct field *fields, size_t n_fields, struct json_node *module,
                             struct error *err);
 
 #endif

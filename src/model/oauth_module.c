@@ -335,8 +335,9 @@ bool oauth_module_read(const struct json_node *body, const struct module_place *
 
     *module = (struct oauth_module){.provider = 0};
     fields_fill(oauth_module_fields, oauth_module_n_fields, module);
-    if (!module_read(body, place, oauth_module_fields, oauth_module_n_fields, module, reader,
-                     &inner, err))
+    if (!module_find(body, place, oauth_module_fields, oauth_module_n_fields, &inner, err) ||
+        !fields_read(&inner, oauth_module_fields + MODULE_N_WRAPPER_ROWS,
+                     oauth_module_n_fields - MODULE_N_WRAPPER_ROWS, module, reader, err))
         return false;
     provider = json_member(&inner, "provider");
     if (!read_provider(&provider, names, reader, module, err))

@@ -70,8 +70,8 @@ int oauth_names_find(const struct oauth_names *names, struct text word);
 MUST_CHECK bool oauth_email_address_valid(struct text value, const char **why);
 
 /* Reads the body of a PUT to the route of the path into *module, and fills in defaults.  Text
- * belongs to the tree, arrays to the arena.  Returns false with an error as module_read() does, or
- * for the provider. */
+ * belongs to the tree, arrays to the arena.  Returns false with an error of module_find() or
+ * fields_read(), or for the provider. */
 MUST_CHECK bool oauth_module_read(const struct json_node *body, const struct module_place *place,
                                   const struct oauth_names *names,
                                   const struct field_reader *reader, struct oauth_module *module,

@@ -69,7 +69,9 @@ bool resource_read(enum resource_kind kind, const struct json_node *body,
         return oauth_module_read(body, place, names, reader, module, err);
     memset(module, 0, row->size);
     fields_fill(row->fields, *row->n_fields, module);
-    return module_read(body, place, row->fields, *row->n_fields, module, reader, &inner, err);
+    return module_find(body, place, row->fields, *row->n_fields, &inner, err) &&
+           fields_read(&inner, row->fields + MODULE_N_WRAPPER_ROWS,
+                       *row->n_fields - MODULE_N_WRAPPER_ROWS, module, reader, err);
 }
 
 void resource_write_members(struct buf *out, enum resource_kind kind, const void *module,

@@ -71,7 +71,8 @@ struct resource_context {
 };
 
 /* Reads the body of a PUT into the struct at module, and fills in defaults.  Text belongs to the
- * tree, arrays to the arena.  Returns false with an error as module_read() or oauth_module_read().
+ * tree, arrays to the arena.  Returns false with an error of module_find() or fields_read(), or as
+ * oauth_module_read().
  */
 MUST_CHECK bool resource_read(enum resource_kind kind, const struct json_node *body,
                               const struct module_place *place, const struct oauth_names *names,

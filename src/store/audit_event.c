@@ -201,7 +201,8 @@ bool store_audit_event_list(struct store *store, const struct store_request *req
                                         &params, &result, err)
                      : !executor_run(store, &list_statement, request, &params, &result, err))
         return false;
-    page_rows_learn(store, request, PAGE_OF_EVENTS, result, part.limit, page->most_bytes);
+    page_rows_learn(store, request, PAGE_OF_EVENTS, result,
+                    (struct page_asked){part.limit, page->most_bytes});
     return read_events(result, &part, request->arena, list, err);
 }
 

@@ -198,41 +198,52 @@ static enum error_code missed(const struct store_request *request, bool is_there
     return missing;
 }
 
-/* Runs it once.  Sets *is_late if only another run can tell why it changed nothing: it waited for a
- * request that deleted the row or gave it to another owner, and looked at the row as it was before.
- */
-static bool try_change(struct store *store, const struct executor_change *change,
-                       const struct store_request *request, const struct pg_params *params,
-                       struct pg_result **result, bool *is_late, struct error *err)
+/* How a change ended. */
+enum change_end {
+    CHANGE_FAILED,
+    CHANGE_LATE, /* failed, and only another run can tell why: it waited for a request that deleted
+                  * the row or gave it to another owner, and looked at the row as it was before */
+    CHANGE_DONE
+};
+
+/* Runs it once. */
+static enum change_end try_change(struct store *store, const struct executor_change *change,
+                                  const struct store_request *request,
+                                  const struct pg_params *params, struct pg_result **result,
+                                  struct error *err)
 {
     enum error_code code = ERR_NONE;
     enum error_code of_others;
     bool is_there;
     bool is_others;
+    bool is_late;
 
-    *is_late = false;
     if (!executor_run(store, change->statement, request, params, result, err))
-        return false;
+        return CHANGE_FAILED;
     is_there = pg_bool(*result, 0, change->is_there);
     is_others = pg_bool(*result, 0, change->is_there + 1);
     of_others = executor_forbids(request, true, KEY_WHOSE_OTHERS, *result);
-    *is_late =
+    is_late =
         is_there && !is_others && of_others != ERR_NONE && !precondition_given(&request->condition);
     if (is_others)
         code = of_others;
     else if (pg_is_null(*result, 0, COLUMN_CHANGED))
         code = missed(request, is_there, change->missing);
-    return code == ERR_NONE || drop_rows(result, code, err);
+    if (code == ERR_NONE)
+        return CHANGE_DONE;
+    (void)drop_rows(result, code, err);
+    return is_late ? CHANGE_LATE : CHANGE_FAILED;
 }
 
 bool executor_run_change(struct store *store, const struct executor_change *change,
                          const struct store_request *request, const struct pg_params *params,
                          struct pg_result **result, struct error *err)
 {
-    bool is_late;
+    enum change_end end = try_change(store, change, request, params, result, err);
 
-    return try_change(store, change, request, params, result, &is_late, err) ||
-           (is_late && try_change(store, change, request, params, result, &is_late, err));
+    if (end == CHANGE_LATE)
+        end = try_change(store, change, request, params, result, err);
+    return end == CHANGE_DONE;
 }
 
 bool executor_delete(struct store *store, const struct pg_statement *statement,

@@ -46,7 +46,7 @@ unsigned char page_rows_after(unsigned char most, int asked, int n_rows, size_t 
 }
 
 void page_rows_learn(struct store *store, const struct store_request *request, int kind,
-                     const struct pg_result *result, int asked, size_t most_bytes)
+                     const struct pg_result *result, struct page_asked asked)
 {
     struct page_place *place;
     unsigned char before, after;
@@ -55,7 +55,8 @@ void page_rows_learn(struct store *store, const struct store_request *request, i
         return;
     place = place_of_caller(store->page_rows, request);
     before = own_most(place, request, kind);
-    after = page_rows_after(before, asked, pg_rows(result), pg_result_bytes(result), most_bytes);
+    after = page_rows_after(before, asked.limit, pg_rows(result), pg_result_bytes(result),
+                            asked.most_bytes);
     /* A caller whose rows are small leaves the place to the key that has it. */
     if (before == 0 && after == 0)
         return;

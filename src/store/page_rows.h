@@ -39,9 +39,15 @@ struct page_rows {
 int page_rows_most(const struct store *store, const struct store_request *request, int kind,
                    int limit);
 
-/* Learns from the result of a page that asked for as many rows and one more. */
+/* What a page asked for. */
+struct page_asked {
+    int limit; /* rows, and one more */
+    size_t most_bytes;
+};
+
+/* Learns from the result of a page. */
 void page_rows_learn(struct store *store, const struct store_request *request, int kind,
-                     const struct pg_result *result, int asked, size_t most_bytes);
+                     const struct pg_result *result, struct page_asked asked);
 
 /* Returns what takes the place of most (0: any number) after a page that asked for so many rows and
  * one more, and got n_rows of so many bytes. */

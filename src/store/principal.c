@@ -332,19 +332,20 @@ bool principal_find_only(struct pg *pg, struct text account_id, char id[IDENT_SI
     return store_find_only(pg, &find_only_statement, &params, id, n, err);
 }
 
-bool principal_create(struct pg *pg, struct text account_id, const char *kind, struct text name,
-                      bool is_admin, char id[IDENT_SIZE], struct error *err)
+bool principal_create(struct pg *pg, const struct principal_new *made, char id[IDENT_SIZE],
+                      struct error *err)
 {
     struct pg_params params = {.n = 0};
     struct pg_result *result;
 
-    if (!store_make_ident(pg, strcmp(kind, "bot") == 0 ? IDENT_BOT : IDENT_USER, id, NULL, err))
+    if (!store_make_ident(pg, strcmp(made->kind, "bot") == 0 ? IDENT_BOT : IDENT_USER, id, NULL,
+                          err))
         return false;
-    pg_add_text(&params, account_id);
+    pg_add_text(&params, made->account_id);
     pg_add_text(&params, text_of(id));
-    pg_add_text(&params, text_of(kind));
-    pg_add_text(&params, name);
-    pg_add_bool(&params, is_admin);
+    pg_add_text(&params, text_of(made->kind));
+    pg_add_text(&params, made->name);
+    pg_add_bool(&params, made->is_admin);
     if (!pg_run(pg, &create_statement, &params, &result, err))
         return false;
     if (pg_rows(result) == 0)

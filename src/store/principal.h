@@ -9,11 +9,17 @@
 #include "base/must_check.h"
 #include "pg/pg.h"
 
-/* Creates a User or a Bot; kind is "user" or "bot".  Sets id to its identifier, or to "" if there
- * is no such account. */
-MUST_CHECK bool principal_create(struct pg *pg, struct text account_id, const char *kind,
-                                 struct text name, bool is_admin, char id[IDENT_SIZE],
-                                 struct error *err);
+/* A User or Bot to create. */
+struct principal_new {
+    struct text account_id;
+    const char *kind; /* "user" or "bot" */
+    struct text name;
+    bool is_admin;
+};
+
+/* Creates one.  Sets id to its identifier, or to "" if there is no such account. */
+MUST_CHECK bool principal_create(struct pg *pg, const struct principal_new *made,
+                                 char id[IDENT_SIZE], struct error *err);
 
 /* The columns of principal_list(). */
 enum principal_column {

@@ -231,21 +231,28 @@ static void add_place(struct pg_params *params, enum resource_kind kind,
 
 /* ---- writing ---- */
 
-/* Runs the statement with an account, which may be wrong.  Sets *right to whether it is the key's;
- * if not, nothing is written. */
-static bool try_put(struct store *store, const struct store_request *request,
-                    enum resource_kind kind, const struct module_place *place, void *module,
-                    bool *right, struct error *err)
+enum put_end {
+    PUT_FAILED,
+    PUT_OF_ANOTHER_ACCOUNT, /* nothing is written: the secret was sealed for another than the key's
+                             */
+    PUT_DONE
+};
+
+/* Runs the statement with an account, which may be wrong. */
+static enum put_end try_put(struct store *store, const struct store_request *request,
+                            enum resource_kind kind, const struct module_place *place, void *module,
+                            struct error *err)
 {
     const struct resource_row *row = resource_row(kind);
     int64_t *revision = (int64_t *)(void *)((char *)module + row->revision_offset);
     struct text account_id;
     struct pg_params params;
     struct pg_result *result = NULL;
+    bool right;
     bool written;
 
     if (row->has_provider && !oauth_module_seal(store, request, place, module, &account_id, err))
-        return false;
+        return PUT_FAILED;
     executor_write_params(&params, request);
     add_place(&params, kind, place);
     member_params_add(&params, row->members, *row->n_members, module, request->arena);
@@ -253,29 +260,33 @@ static bool try_put(struct store *store, const struct store_request *request,
         pg_add_text(&params, account_id);
     if (!precondition_given(&request->condition) &&
         !executor_run_quick(store, &statements[kind].quick_put, request, &params, &result, err))
-        return false;
+        return PUT_FAILED;
     executor_add_condition(&params, request);
     if (!result && !executor_run(store, &statements[kind].put, request, &params, &result, err))
-        return false;
-    *right = !row->has_provider || pg_bool(result, 0, COLUMN_RIGHT_ACCOUNT);
+        return PUT_FAILED;
+    right = !row->has_provider || pg_bool(result, 0, COLUMN_RIGHT_ACCOUNT);
     written = !pg_is_null(result, 0, COLUMN_PUT_REVISION);
     *revision = pg_int(result, 0, COLUMN_PUT_REVISION);
     pg_result_free(result);
-    return written || !*right || error_set(err, ERR_PRECONDITION_FAILED);
+    if (!right)
+        return PUT_OF_ANOTHER_ACCOUNT;
+    if (!written)
+        (void)error_set(err, ERR_PRECONDITION_FAILED);
+    return written ? PUT_DONE : PUT_FAILED;
 }
 
 bool store_resource_put(struct store *store, const struct store_request *request,
                         enum resource_kind kind, const struct module_place *place, void *module,
                         struct error *err)
 {
-    bool right = false;
+    enum put_end end = try_put(store, request, kind, place, module, err);
 
-    for (int attempt = 0; attempt < 2 && !right; attempt++) {
-        if (!try_put(store, request, kind, place, module, &right, err))
-            return false;
-    }
-    return right || error_cause(err, ERR_INTERNAL, "%s: the account was not found",
-                                resource_row(kind)->name);
+    if (end == PUT_OF_ANOTHER_ACCOUNT)
+        end = try_put(store, request, kind, place, module, err);
+    if (end == PUT_OF_ANOTHER_ACCOUNT)
+        (void)error_cause(err, ERR_INTERNAL, "%s: the account was not found",
+                          resource_row(kind)->name);
+    return end == PUT_DONE;
 }
 
 bool store_resource_delete(struct store *store, const struct store_request *request,
@@ -292,18 +303,25 @@ bool store_resource_delete(struct store *store, const struct store_request *requ
 
 /* ---- reading ---- */
 
-/* Reads the module of a row, whose account is in the first one. */
-static bool read_module(const struct store *store, const struct pg_result *result, int row,
-                        enum resource_kind kind, const struct module_place *place,
+/* Reads the module of a row, as it is stored. */
+static bool read_module(const struct pg_result *result, int row, enum resource_kind kind,
                         struct arena *arena, void *module, struct error *err)
 {
     const struct resource_row *of = resource_row(kind);
 
     memset(module, 0, of->size);
-    if (!member_row_copy(result, row, COLUMN_FIRST, of->members, *of->n_members, module, arena))
-        return error_set(err, ERR_OUT_OF_MEMORY);
-    return !of->has_provider || oauth_module_open(store, pg_text(result, 0, CALLER_ACCOUNT_ID),
-                                                  place, arena, module, err);
+    return member_row_copy(result, row, COLUMN_FIRST, of->members, *of->n_members, module, arena) ||
+           error_set(err, ERR_OUT_OF_MEMORY);
+}
+
+/* Opens what is sealed in a module of the result, whose first row has the account. */
+static bool open_module(const struct store *store, const struct pg_result *result,
+                        enum resource_kind kind, const struct module_place *place,
+                        struct arena *arena, void *module, struct error *err)
+{
+    return !resource_row(kind)->has_provider ||
+           oauth_module_open(store, pg_text(result, 0, CALLER_ACCOUNT_ID), place, arena, module,
+                             err);
 }
 
 bool store_resource_get(struct store *store, const struct store_request *request,
@@ -318,9 +336,11 @@ bool store_resource_get(struct store *store, const struct store_request *request
     add_place(&params, kind, place);
     if (!executor_run(store, &statements[kind].get, request, &params, &result, err))
         return false;
-    ok = pg_is_null(result, 0, COLUMN_FIRST)
-             ? error_set(err, resource_row(kind)->missing)
-             : read_module(store, result, 0, kind, place, request->arena, module, err);
+    if (pg_is_null(result, 0, COLUMN_FIRST))
+        ok = error_set(err, resource_row(kind)->missing);
+    else
+        ok = read_module(result, 0, kind, request->arena, module, err) &&
+             open_module(store, result, kind, place, request->arena, module, err);
     pg_result_free(result);
     return ok;
 }
@@ -339,8 +359,9 @@ static bool read_item(const struct store *store, const struct pg_result *result,
         if (!ids[i]->s)
             return error_set(err, ERR_OUT_OF_MEMORY);
     }
-    return read_module(store, result, row, kind, &item->place, arena, &item->module, err) ||
-           err->code == ERR_SECRET_UNREADABLE;
+    return read_module(result, row, kind, arena, &item->module, err) &&
+           (open_module(store, result, kind, &item->place, arena, &item->module, err) ||
+            err->code == ERR_SECRET_UNREADABLE);
 }
 
 /* The first row of a list has only the caller's columns. */
@@ -389,8 +410,8 @@ bool store_resource_list(struct store *store, const struct store_request *reques
                                         &result, err)
                      : !executor_run(store, &of->list, request, &params, &result, err))
         return false;
-    page_rows_learn(store, request, PAGE_OF_MODULES + (int)kind, result, part.limit,
-                    page->most_bytes);
+    page_rows_learn(store, request, PAGE_OF_MODULES + (int)kind, result,
+                    (struct page_asked){part.limit, page->most_bytes});
     ok = read_items(store, result, kind, &part, request->arena, list, err);
     pg_result_free(result);
     return ok;

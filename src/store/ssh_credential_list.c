@@ -151,6 +151,7 @@ bool store_ssh_credential_list(struct store *store, const struct store_request *
     pg_add_int(&params, part.limit + 1);
     if (!run_list(store, request, page->filter, &params, &result, err))
         return false;
-    page_rows_learn(store, request, PAGE_OF_CREDENTIALS, result, part.limit, page->most_bytes);
+    page_rows_learn(store, request, PAGE_OF_CREDENTIALS, result,
+                    (struct page_asked){part.limit, page->most_bytes});
     return ssh_credential_read_page(result, &part, request->arena, list, err);
 }

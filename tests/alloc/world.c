@@ -80,7 +80,9 @@ static void make_principal(struct pg *pg, const char *account, bool is_admin, ch
 {
     struct error err;
 
-    if (!principal_create(pg, text_of(account), "user", text_of("name"), is_admin, id, &err))
+    if (!principal_create(
+            pg, &(struct principal_new){text_of(account), "user", text_of("name"), is_admin}, id,
+            &err))
         die("user", err.cause);
 }
 

@@ -105,10 +105,12 @@ void database_fill(struct pg *pg, struct accounts *accounts)
     ck_assert(account_create(pg, text_of("second"), accounts->account[1], &err));
     first = text_of(accounts->account[0]);
     second = text_of(accounts->account[1]);
-    ck_assert(principal_create(pg, first, "user", text_of("admin"), true, accounts->admin, &err));
-    ck_assert(principal_create(pg, first, "bot", text_of("bot"), false, accounts->member, &err));
-    ck_assert(
-        principal_create(pg, second, "user", text_of("x"), true, accounts->other_admin, &err));
+    ck_assert(principal_create(pg, &(struct principal_new){first, "user", text_of("admin"), true},
+                               accounts->admin, &err));
+    ck_assert(principal_create(pg, &(struct principal_new){first, "bot", text_of("bot"), false},
+                               accounts->member, &err));
+    ck_assert(principal_create(pg, &(struct principal_new){second, "user", text_of("x"), true},
+                               accounts->other_admin, &err));
     ck_assert(accounts->admin[0] && accounts->member[0] && accounts->other_admin[0]);
 }
 

@@ -109,15 +109,19 @@ START_TEST(no_key_learns_from_another)
 
     tried_have_many(20, TRIED_FINGERPRINT("0"), "'{}'");
     ck_assert(store_ssh_credential_list(tried.store, &tried.admin, &page, &list, &tried.err));
-    page_rows_learn(tried.store, &tried.admin, PAGE_OF_CREDENTIALS, list.result, 50, 100);
-    page_rows_learn(tried.store, &tried.admin, PAGE_OF_EVENTS, list.result, 50, 100);
+    page_rows_learn(tried.store, &tried.admin, PAGE_OF_CREDENTIALS, list.result,
+                    (struct page_asked){50, 100});
+    page_rows_learn(tried.store, &tried.admin, PAGE_OF_EVENTS, list.result,
+                    (struct page_asked){50, 100});
     ck_assert_int_lt(page_rows_most(tried.store, &tried.admin, PAGE_OF_CREDENTIALS, 50), 50);
     ck_assert_int_eq(page_rows_most(tried.store, &other, PAGE_OF_CREDENTIALS, 50), 50);
     /* One whose rows are small leaves the place as it is. */
-    page_rows_learn(tried.store, &other, PAGE_OF_CREDENTIALS, list.result, 50, PAGE_BYTES);
+    page_rows_learn(tried.store, &other, PAGE_OF_CREDENTIALS, list.result,
+                    (struct page_asked){50, PAGE_BYTES});
     ck_assert_int_lt(page_rows_most(tried.store, &tried.admin, PAGE_OF_CREDENTIALS, 50), 50);
     /* One whose rows are large takes it, for every list. */
-    page_rows_learn(tried.store, &other, PAGE_OF_CREDENTIALS, list.result, 50, 100);
+    page_rows_learn(tried.store, &other, PAGE_OF_CREDENTIALS, list.result,
+                    (struct page_asked){50, 100});
     ck_assert_int_lt(page_rows_most(tried.store, &other, PAGE_OF_CREDENTIALS, 50), 50);
     ck_assert_int_eq(page_rows_most(tried.store, &other, PAGE_OF_EVENTS, 50), 50);
     ck_assert_int_eq(page_rows_most(tried.store, &tried.admin, PAGE_OF_CREDENTIALS, 50), 50);

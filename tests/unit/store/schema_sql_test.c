@@ -271,10 +271,12 @@ START_TEST(accounts_and_principals)
     ck_assert(account_find_only(pg, found, &n, &err) && n == 1);
     ck_assert_str_eq(found, id);
     ck_assert(!principal_find_only(pg, text_of(NULL), found, &n, &err) && n == 0);
-    ck_assert(principal_create(pg, text_of("ac_x"), "user", text_of("n"), false, id, &err));
+    ck_assert(principal_create(
+        pg, &(struct principal_new){text_of("ac_x"), "user", text_of("n"), false}, id, &err));
     ck_assert_str_eq(id, "");
     ck_assert(account_find_only(pg, found, &n, &err));
-    ck_assert(principal_create(pg, text_of(found), "bot", text_of("n"), false, id, &err));
+    ck_assert(principal_create(
+        pg, &(struct principal_new){text_of(found), "bot", text_of("n"), false}, id, &err));
     ck_assert_int_eq(strncmp(id, "bot_", 4), 0);
     ck_assert(principal_find_only(pg, text_of(NULL), found, &n, &err) && n == 1);
     ck_assert_str_eq(found, id);
