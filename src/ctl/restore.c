@@ -153,7 +153,7 @@ static bool seal_secret(const struct restore *restore, int row, struct arena *ar
     if (!keyring)
         ctl_fail("%s", reason);
     else if (!(sealed = keyring_seal(keyring, &place, restore->secret, arena, &secret->key_id,
-                                     &secret->sealed, &secret->len, &err)))
+                                     &secret->sealed, &err)))
         ctl_fail_error(&err);
     if (sealed)
         secret->key_id = text_of(arena_copy(arena, secret->key_id.s, secret->key_id.len));
@@ -310,7 +310,7 @@ static int write_batch(struct restore *restore, const struct restore_batch *batc
 {
     int row = batch->rows[0];
     bool has_secret = restore_step_sets_secret(restore, row);
-    struct restore_secret secret = {.len = 0};
+    struct restore_secret secret = {.key_id = {.s = NULL}};
     struct arena arena = {0};
     struct error err;
     int status = CTL_FAILED;

@@ -70,7 +70,6 @@ bool application_open_secret(struct gate_call *call, struct provider_client *cli
     if (!secret.is_found)
         return error_cause(err, ERR_INTERNAL, "the module was changed meanwhile");
     place = oauth_secret_place(call->place.account_id, &call->question.route, module->provider);
-    return keyring_open(gate->keyring, &place, secret.key_id,
-                        (const unsigned char *)secret.sealed.s, secret.sealed.len,
-                        &call->lane->arena, &client->client_secret, err);
+    return keyring_open(gate->keyring, &place, secret.key_id, secret.sealed, &call->lane->arena,
+                        &client->client_secret, err);
 }

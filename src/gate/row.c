@@ -18,14 +18,12 @@ bool row_keep(struct gate_call *call, const char *purpose, struct text id, struc
     struct database *database = lane->worker->database;
     struct gate_row row = {.id = id};
     const struct keyring_place place = place_of_row(call, purpose, id);
-    const unsigned char *sealed;
     struct pg *pg;
     bool ok;
 
     if (!keyring_seal(lane->worker->gate->keyring, &place, content, &lane->arena, &row.key_id,
-                      &sealed, &row.sealed.len, err))
+                      &row.sealed, err))
         return false;
-    row.sealed.s = (const char *)sealed;
     pg = database_take(database, &lane->wait, call->place.account_id, err);
     if (!pg)
         return false;
@@ -75,7 +73,6 @@ bool row_open(struct gate_call *call, const char *purpose, const struct gate_row
 {
     const struct keyring_place place = place_of_row(call, purpose, row->id);
 
-    return keyring_open(call->lane->worker->gate->keyring, &place, row->key_id,
-                        (const unsigned char *)row->sealed.s, row->sealed.len, &call->lane->arena,
-                        content, err);
+    return keyring_open(call->lane->worker->gate->keyring, &place, row->key_id, row->sealed,
+                        &call->lane->arena, content, err);
 }

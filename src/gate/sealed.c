@@ -25,21 +25,20 @@ bool sealed_write(const struct sealing *sealing, struct text bytes, struct buf *
     unsigned char salt[KEYRING_SALT_LEN];
     struct keyring_place place = bound_place(sealing, salt);
     struct text key_id = {.s = NULL};
-    const unsigned char *sealed;
-    size_t len;
+    struct text sealed;
     struct buf raw = {0};
     char *room = NULL;
     char id_len;
 
     if (getrandom(salt, sizeof salt, 0) != sizeof salt)
         return error_cause(err, ERR_INTERNAL, "there are no random numbers");
-    if (!keyring_seal(sealing->keyring, &place, bytes, sealing->arena, &key_id, &sealed, &len, err))
+    if (!keyring_seal(sealing->keyring, &place, bytes, sealing->arena, &key_id, &sealed, err))
         return false;
     id_len = (char)key_id.len;
     buf_add(&raw, &id_len, 1);
     buf_add(&raw, key_id.s, key_id.len);
     buf_add(&raw, (const char *)salt, sizeof salt);
-    buf_add(&raw, (const char *)sealed, len);
+    buf_add(&raw, sealed.s, sealed.len);
     if (!raw.failed)
         room = buf_room(out, CRYPT_KEY_BASE64URL_SIZE(raw.len) - 1);
     if (room) {
@@ -129,8 +128,7 @@ bool sealed_read(const struct sealing *sealing, struct text value, struct text *
         return error_set(err, ERR_NONE);
     place = bound_place(sealing, (const unsigned char *)sealed.s);
     sealed = text_part(sealed, KEYRING_SALT_LEN, sealed.len);
-    if (keyring_open(sealing->keyring, &place, key_id, (const unsigned char *)sealed.s, sealed.len,
-                     sealing->arena, bytes, err))
+    if (keyring_open(sealing->keyring, &place, key_id, sealed, sealing->arena, bytes, err))
         return true;
     /* The key is there, so anything else means that the value was sealed elsewhere or altered. */
     return error_set(err, err->code == ERR_OUT_OF_MEMORY ? ERR_OUT_OF_MEMORY : ERR_NONE);

@@ -377,8 +377,7 @@ static struct crypt_cipher *cipher_of(const struct keyring *keyring, const struc
 }
 
 bool keyring_seal(struct keyring *keyring, const struct keyring_place *place, struct text secret,
-                  struct arena *arena, struct text *key_id, const unsigned char **sealed,
-                  size_t *len, struct error *err)
+                  struct arena *arena, struct text *key_id, struct text *sealed, struct error *err)
 {
     const struct sealing_key *key = &keyring->keys[0];
     unsigned char *out = arena_alloc(arena, secret.len + CRYPT_SEAL_OVERHEAD);
@@ -400,8 +399,7 @@ bool keyring_seal(struct keyring *keyring, const struct keyring_place *place, st
     if (!ok)
         return error_set(err, ERR_OUT_OF_MEMORY);
     *key_id = text_of(id);
-    *sealed = out;
-    *len = secret.len + CRYPT_SEAL_OVERHEAD;
+    *sealed = (struct text){(const char *)out, secret.len + CRYPT_SEAL_OVERHEAD};
     return true;
 }
 
@@ -442,8 +440,7 @@ bool keyring_look_up(struct keyring *keyring, struct text id, bool *has, struct 
 }
 
 bool keyring_open(struct keyring *keyring, const struct keyring_place *place, struct text key_id,
-                  const unsigned char *sealed, size_t len, struct arena *arena, struct text *secret,
-                  struct error *err)
+                  struct text sealed, struct arena *arena, struct text *secret, struct error *err)
 {
     const struct sealing_key *key;
     struct crypt_cipher *cipher;
@@ -458,13 +455,14 @@ bool keyring_open(struct keyring *keyring, const struct keyring_place *place, st
                            "secrets: %s is sealed under key '%.64s': %s", place->column,
                            key_id.s ? key_id.s : "",
                            is_read ? "the key file does not contain this key" : reason);
-    if (len < CRYPT_SEAL_OVERHEAD)
+    if (sealed.len < CRYPT_SEAL_OVERHEAD)
         return error_cause(err, ERR_SECRET_UNREADABLE, "secrets: %s is truncated", place->column);
-    out = arena_alloc(arena, len - CRYPT_SEAL_OVERHEAD + 1);
+    out = arena_alloc(arena, sealed.len - CRYPT_SEAL_OVERHEAD + 1);
     write_place(&aad, place, key->id);
     cipher = cipher_of(keyring, key, place);
     if (out && !aad.failed && cipher)
-        opened = crypt_open(cipher, buf_text(&aad), sealed, len, out);
+        opened =
+            crypt_open(cipher, buf_text(&aad), (const unsigned char *)sealed.s, sealed.len, out);
     buf_free(&aad);
     if (opened == CRYPT_NO_MEMORY)
         return error_set(err, ERR_OUT_OF_MEMORY);
@@ -472,7 +470,7 @@ bool keyring_open(struct keyring *keyring, const struct keyring_place *place, st
         return error_cause(err, ERR_SECRET_UNREADABLE,
                            "secrets: %s was not sealed for this row under key '%s', or was altered",
                            place->column, key->id);
-    *secret = (struct text){.s = out, .len = len - CRYPT_SEAL_OVERHEAD};
+    *secret = (struct text){.s = out, .len = sealed.len - CRYPT_SEAL_OVERHEAD};
     return true;
 }
 

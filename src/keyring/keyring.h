@@ -68,13 +68,13 @@ struct keyring_place {
     const unsigned char *salt; /* KEYRING_SALT_LEN random bytes, kept beside the seal; NULL: none */
 };
 
-/* Seals a text for its place under the first key.  Sets *key_id, and *sealed of *len bytes, all in
+/* Seals a text for its place under the first key.  Sets *key_id, and *sealed to any bytes, all in
  * the arena.  If the key file was replaced, reads it first.  Returns false with
  * ERR_SECRET_NOT_SEALED and a cause if it cannot read the new file, which may lack the old key; or
  * with ERR_OUT_OF_MEMORY. */
 MUST_CHECK bool keyring_seal(struct keyring *keyring, const struct keyring_place *place,
                              struct text secret, struct arena *arena, struct text *key_id,
-                             const unsigned char **sealed, size_t *len, struct error *err);
+                             struct text *sealed, struct error *err);
 
 /* Room for a digest: a key's id, ':', 32 hexadecimal digits, NUL. */
 #define KEYRING_DIGEST_SIZE (KEYRING_ID_MAX + 1 + 32 + 1)
@@ -93,7 +93,7 @@ MUST_CHECK bool keyring_digest(const struct keyring *keyring, const struct keyri
  * While the file is away or cannot be read, the keys that were read last do.  Returns false with
  * ERR_SECRET_UNREADABLE and a cause, or with ERR_OUT_OF_MEMORY. */
 MUST_CHECK bool keyring_open(struct keyring *keyring, const struct keyring_place *place,
-                             struct text key_id, const unsigned char *sealed, size_t len,
-                             struct arena *arena, struct text *secret, struct error *err);
+                             struct text key_id, struct text sealed, struct arena *arena,
+                             struct text *secret, struct error *err);
 
 #endif

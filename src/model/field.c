@@ -467,12 +467,8 @@ static bool copy_value_list(struct text_list *list, struct arena *arena)
 
 static bool copy_secret(struct field_secret *secret, struct arena *arena)
 {
-    struct text sealed = {.s = (const char *)secret->sealed, .len = secret->sealed_len};
-    bool ok = copy_value_text(&secret->plain, arena) && copy_value_text(&secret->key_id, arena) &&
-              copy_value_text(&sealed, arena);
-
-    secret->sealed = (const unsigned char *)sealed.s;
-    return ok;
+    return copy_value_text(&secret->plain, arena) && copy_value_text(&secret->key_id, arena) &&
+           copy_value_text(&secret->sealed, arena);
 }
 
 bool fields_copy(const struct field *fields, size_t n_fields, void *target, struct arena *arena)

@@ -46,8 +46,7 @@ enum field_absent { FIELD_ASIS, FIELD_EMPTY, FIELD_FILLED, FIELD_YES };
 struct field_secret {
     struct text plain;
     struct text key_id; /* of the key that sealed it; absent: there is none */
-    const unsigned char *sealed;
-    size_t sealed_len;
+    struct text sealed; /* any bytes */
 };
 
 /* A row: one field.  Checks that do not apply to the kind, or whose error is ERR_NONE, are skipped.

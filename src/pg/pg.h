@@ -241,14 +241,12 @@ int pg_rows(const struct pg_result *result);
 size_t pg_result_bytes(const struct pg_result *result);
 
 /* Return the value in a row and a column, from 0.  The result owns it.  NULL in SQL is an absent
- * text, false or 0.  The column must have that type. */
+ * text, false or 0.  The column must have that type; pg_text() returns the bytes of any. */
 struct text pg_text(const struct pg_result *result, int row, int column);
 bool pg_bool(const struct pg_result *result, int row, int column);
 int64_t pg_int(const struct pg_result *result, int row, int column);
 int64_t pg_time(const struct pg_result *result, int row, int column);    /* seconds since 1970 */
 int64_t pg_time_us(const struct pg_result *result, int row, int column); /* microseconds */
-/* Returns the bytes of a value, whatever its type, and their number; NULL for NULL in SQL. */
-const unsigned char *pg_bytes(const struct pg_result *result, int row, int column, size_t *len);
 /* Returns whether a value is NULL in SQL. */
 bool pg_is_null(const struct pg_result *result, int row, int column);
 

@@ -172,7 +172,8 @@ bool pg_is_null(const struct pg_result *result, int row, int column)
 }
 
 /* The length of NULL is 0, so only then libpq is asked which of the two it is. */
-const unsigned char *pg_bytes(const struct pg_result *result, int row, int column, size_t *len)
+static const unsigned char *bytes_at(const struct pg_result *result, int row, int column,
+                                     size_t *len)
 {
     *len = (size_t)PQgetlength(rows_of(result), row, column);
     if (*len == 0 && pg_is_null(result, row, column))
@@ -184,7 +185,7 @@ struct text pg_text(const struct pg_result *result, int row, int column)
 {
     struct text value;
 
-    value.s = (const char *)pg_bytes(result, row, column, &value.len);
+    value.s = (const char *)bytes_at(result, row, column, &value.len);
     return value;
 }
 
@@ -215,7 +216,7 @@ static int64_t read_int64(const unsigned char *bytes)
 int64_t pg_int(const struct pg_result *result, int row, int column)
 {
     size_t len;
-    const unsigned char *bytes = pg_bytes(result, row, column, &len);
+    const unsigned char *bytes = bytes_at(result, row, column, &len);
 
     switch (len) {
     case 1:
@@ -303,7 +304,7 @@ bool pg_texts(const struct pg_result *result, int row, int column, struct arena 
               struct text_list *out)
 {
     size_t len;
-    const unsigned char *at = pg_bytes(result, row, column, &len);
+    const unsigned char *at = bytes_at(result, row, column, &len);
     const unsigned char *end = at ? at + len : NULL;
     int32_t n_dimensions;
     int32_t n;

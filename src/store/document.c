@@ -285,8 +285,8 @@ bool document_row_secret(const struct document_row *row, struct keyring *keyring
         &row->entry.of.module.value.oauth_module.config.client_secret;
 
     *secret = (struct text){0};
-    return !sealed->sealed || keyring_open(keyring, &place, sealed->key_id, sealed->sealed,
-                                           sealed->sealed_len, arena, secret, err);
+    return !sealed->sealed.s ||
+           keyring_open(keyring, &place, sealed->key_id, sealed->sealed, arena, secret, err);
 }
 
 bool document_row_digest(const struct document_row *row, struct keyring *keyring,

@@ -150,13 +150,16 @@ static void put_sealed(struct buf *out, const struct field_secret *secret)
     static const char digits[] = "0123456789abcdef";
 
     json_put_name(out, "client_secret_sealed");
-    if (!secret->sealed) {
+    if (!secret->sealed.s) {
         json_put_null(out);
         return;
     }
     buf_puts(out, "\"\\\\x");
-    for (size_t i = 0; i < secret->sealed_len; i++)
-        buf_add(out, (char[]){digits[secret->sealed[i] >> 4], digits[secret->sealed[i] & 15]}, 2);
+    for (size_t i = 0; i < secret->sealed.len; i++) {
+        unsigned char byte = (unsigned char)secret->sealed.s[i];
+
+        buf_add(out, (char[]){digits[byte >> 4], digits[byte & 15]}, 2);
+    }
     buf_puts(out, "\"");
 }
 

@@ -10,7 +10,7 @@ static int read_secret_columns(const struct pg_result *result, int row, int colu
                                struct field_secret *secret)
 {
     secret->key_id = pg_text(result, row, column);
-    secret->sealed = pg_bytes(result, row, column + 1, &secret->sealed_len);
+    secret->sealed = pg_text(result, row, column + 1);
     return column + 2;
 }
 
@@ -97,7 +97,7 @@ static void add_member_param(struct pg_params *params, const struct field *membe
             break;
         }
         pg_add_text(params, secret->key_id);
-        pg_add_bytes(params, secret->sealed, secret->sealed_len);
+        pg_add_bytes(params, secret->sealed.s, secret->sealed.len);
         break;
     case FIELD_TEXTS:
         pg_add_texts(params, *(const struct text_list *)value, arena);

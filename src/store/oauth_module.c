@@ -59,7 +59,7 @@ bool oauth_module_seal(struct store *store, const struct store_request *request,
     }
     at = oauth_secret_place(*account_id, place, module->provider);
     return keyring_seal(store->keyring, &at, secret->plain, request->arena, &secret->key_id,
-                        &secret->sealed, &secret->sealed_len, err) ||
+                        &secret->sealed, err) ||
            refuse_unsealed(store, request, err);
 }
 
@@ -71,9 +71,9 @@ bool oauth_module_open(const struct store *store, struct text account_id,
     struct keyring_place at = oauth_secret_place(account_id, place, module->provider);
 
     /* Of a provider that only a later version knows, nothing is shown. */
-    bool ok = !secret->sealed || module->provider == 0 ||
-              keyring_open(store->keyring, &at, secret->key_id, secret->sealed, secret->sealed_len,
-                           arena, &secret->plain, err);
+    bool ok = !secret->sealed.s || module->provider == 0 ||
+              keyring_open(store->keyring, &at, secret->key_id, secret->sealed, arena,
+                           &secret->plain, err);
 
     *secret = (struct field_secret){.plain = secret->plain};
     return ok;

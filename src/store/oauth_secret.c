@@ -114,8 +114,7 @@ struct rekeying {
 struct found {
     struct keyring_place place;
     struct text key_id;
-    const unsigned char *sealed;
-    size_t len;
+    struct text sealed;
 };
 
 static struct found read_found(const struct pg_result *result, int row)
@@ -127,7 +126,7 @@ static struct found read_found(const struct pg_result *result, int row)
                                                  (int)pg_int(result, row, COLUMN_PROVIDER)),
                           .key_id = pg_text(result, row, COLUMN_KEY_ID)};
 
-    found.sealed = pg_bytes(result, row, COLUMN_SEALED, &found.len);
+    found.sealed = pg_text(result, row, COLUMN_SEALED);
     return found;
 }
 
@@ -137,18 +136,17 @@ static bool write_sealed(const struct rekeying *rekeying, const struct found *fo
     struct pg_params params = {.n = 0};
     struct pg_result *result;
     struct text key_id;
-    const unsigned char *sealed;
-    size_t len;
+    struct text sealed;
 
     if (!keyring_seal(rekeying->keyring, &found->place, secret, rekeying->arena, &key_id, &sealed,
-                      &len, err))
+                      err))
         return false;
     pg_add_text(&params, found->place.account_id);
     pg_add_text(&params, found->place.ids[0]);
     pg_add_text(&params, found->place.ids[1]);
-    pg_add_bytes(&params, found->sealed, found->len);
+    pg_add_bytes(&params, found->sealed.s, found->sealed.len);
     pg_add_text(&params, key_id);
-    pg_add_bytes(&params, sealed, len);
+    pg_add_bytes(&params, sealed.s, sealed.len);
     if (!pg_run(rekeying->pg, &seal_statement, &params, &result, err))
         return false;
     rekeying->done->n_sealed += pg_rows(result);
@@ -162,8 +160,8 @@ static bool seal_row(const struct rekeying *rekeying, const struct pg_result *re
     struct found found = read_found(result, row);
     struct text secret;
 
-    if (keyring_open(rekeying->keyring, &found.place, found.key_id, found.sealed, found.len,
-                     rekeying->arena, &secret, err))
+    if (keyring_open(rekeying->keyring, &found.place, found.key_id, found.sealed, rekeying->arena,
+                     &secret, err))
         return write_sealed(rekeying, &found, secret, err);
     if (err->code != ERR_SECRET_UNREADABLE)
         return false;
@@ -284,11 +282,11 @@ static bool try_batch(struct keyring *keyring, const struct pg_result *batch,
         struct found found = read_found(batch, row);
         struct text secret;
 
-        if (!found.sealed)
+        if (!found.sealed.s)
             continue;
         done->n_tried++;
-        if (!keyring_open(keyring, &found.place, found.key_id, found.sealed, found.len, &arena,
-                          &secret, err)) {
+        if (!keyring_open(keyring, &found.place, found.key_id, found.sealed, &arena, &secret,
+                          err)) {
             ok = err->code == ERR_SECRET_UNREADABLE;
             done->n_unreadable++;
             if (ok)

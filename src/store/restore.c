@@ -287,7 +287,7 @@ bool restore_rows(struct pg *pg, const struct pg_result *plan, const struct rest
     pg_add_text(&params, buf_text(&rows));
     if (secret) {
         pg_add_text(&params, secret->key_id);
-        pg_add_bytes(&params, secret->sealed, secret->len);
+        pg_add_bytes(&params, secret->sealed.s, secret->sealed.len);
     } else {
         pg_add_null(&params);
         pg_add_null(&params);

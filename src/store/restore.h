@@ -58,8 +58,7 @@ MUST_CHECK bool restore_begin(struct pg *pg, struct error *err);
 /* A client secret, sealed for the module. */
 struct restore_secret {
     struct text key_id;
-    const unsigned char *sealed;
-    size_t len;
+    struct text sealed; /* any bytes */
 };
 
 /* A statement takes so many rows, and so many bytes of them but for one row.  A statement for each

@@ -542,7 +542,6 @@ static void make_world(void)
     const struct module_place route = {.edge_id = text_of("edge-1"),
                                        .route_id = text_of("route-1")};
     const struct keyring_place place = oauth_secret_place(text_of("ac_1"), &route, 1);
-    const unsigned char *sealed;
     struct error err;
 
     names_fill(&gate.names, "app");
@@ -559,9 +558,8 @@ static void make_world(void)
                                    .inactivity_timeout = 3 * INTERVAL_S};
     module.config.client_id = text_of("an-application");
     if (!keyring_seal(gate.keyring, &place, text_of(CLIENT_SECRET), &secret_arena,
-                      &sealed_secret.key_id, &sealed, &sealed_secret.sealed.len, &err))
+                      &sealed_secret.key_id, &sealed_secret.sealed, &err))
         stop("the secret cannot be sealed");
-    sealed_secret.sealed.s = (const char *)sealed;
     sealed_secret.is_found = true;
     make_large_answers();
 }

@@ -95,7 +95,7 @@ class Volume(VolumeCase):
         goes on for as long as what it was granted, and no longer."""
         key = self.gateway.key()
         theirs = self.credential(key, "bind:a.example.com",
-                                 client=self.stack.client(self.home.own_key))
+                                 client=self.stack.client(self.home.member.key))
         path = self.credential(key, "bind:a.example.net")
         both, = self.standing(self.gateway.tunnel(key, "a.example.com:8080:localhost:1",
                                                   "a.example.net:8080:localhost:1"))

@@ -48,6 +48,14 @@ class LimitCase(Case):
             " FROM adit.ssh_credential AS c, generate_series(1, %d) AS i WHERE c.id = '%s'"
             % (n, made["id"]))
 
+    def assert_granted(self, *grants):
+        """The owners of the credentials that count, and their rules."""
+        decision = self.assert_ok(self.client.post("/ssh_decisions",
+                                                   {"public_key": samples.ED25519}))
+        self.assertEqual(sorted(ref["owner_id"] for ref in decision["credentials"]),
+                         sorted(owner for owner, _ in grants))
+        self.assertEqual(sorted(decision["acl"]), sorted(rule for _, rule in grants))
+
 
 class Requests(LimitCase):
     def test_one_after_the_other(self):
@@ -122,14 +130,6 @@ class Requests(LimitCase):
         self.assert_ok(own.delete("%s/%s" % (CREDENTIALS, made["id"])), 204)
         self.assert_ok(own.post(CREDENTIALS, {"public_key": keys[0]}), 201)
 
-    def assert_granted(self, *grants):
-        """The owners of the credentials that count, and their rules."""
-        decision = self.assert_ok(self.client.post("/ssh_decisions",
-                                                   {"public_key": samples.ED25519}))
-        self.assertEqual(sorted(ref["owner_id"] for ref in decision["credentials"]),
-                         sorted(owner for owner, _ in grants))
-        self.assertEqual(sorted(decision["acl"]), sorted(rule for _, rule in grants))
-
     def test_own_keys_that_came_first(self):
         """Once somebody else has the key from an admin, what an own key has stored decides nothing,
         whatever becomes of it."""
@@ -142,13 +142,7 @@ class Requests(LimitCase):
         self.assert_granted((admin.id, "bind:b"))
         self.assert_ok(own.patch(uri, {"acl": ["bind:c"]}))
         self.assert_granted((admin.id, "bind:b"))
-        # What comes back is as it was.
         self.assert_ok(own.delete(uri), 204)
-        event = self.stack.psql("SELECT max(id) FROM adit.audit_event WHERE resource = '%s'"
-                                % made["id"])
-        done = self.stack.ctl_run("restore", "--event", event, "--yes")
-        self.assertEqual(done.returncode, 0, done)
-        self.assert_ok(own.get(uri))
         self.assert_granted((admin.id, "bind:b"))
         # An admin who wants both gives the key to both.
         self.assert_ok(self.client.post(CREDENTIALS, samples.credential(
@@ -207,6 +201,19 @@ class Operators(LimitCase):
         self.assertEqual(done.returncode, 1, done)
         self.assertIn("The account has 1000 credentials with this public key", done.stderr)
         self.assertEqual(self.count(), MOST)
+
+    def test_restore_of_what_an_own_key_stored(self):
+        """It comes back as it was: beside others it grants nothing."""
+        own = self.stack.client(self.account.person("user").issue("--own"))
+        made = self.assert_ok(own.post(CREDENTIALS, samples.credential(acl=["bind:a"])), 201)
+        self.assert_ok(self.client.post(CREDENTIALS, samples.credential(acl=["bind:b"])), 201)
+        self.assert_ok(own.delete("%s/%s" % (CREDENTIALS, made["id"])), 204)
+        event = self.stack.psql("SELECT max(id) FROM adit.audit_event WHERE resource = '%s'"
+                                % made["id"])
+        done = self.stack.ctl_run("restore", "--event", event, "--yes")
+        self.assertEqual(done.returncode, 0, done)
+        self.assert_ok(own.get("%s/%s" % (CREDENTIALS, made["id"])))
+        self.assert_granted((self.account.admin.id, "bind:b"))
 
     def test_restore_of_a_key_that_was_made_again(self):
         """What is deleted makes room for what comes back."""

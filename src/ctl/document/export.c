@@ -81,7 +81,7 @@ static bool add_digest(struct export *export, struct document_row *row)
     struct text secret;
     struct error err;
 
-    if (!module->value.oauth_module.config.client_secret.sealed)
+    if (!module->value.oauth_module.config.client_secret.sealed.s)
         return true;
     if (!load_keyring(export))
         return false;

@@ -56,7 +56,7 @@ static bool has_keyring(struct plan *plan)
 
 static bool has_sealed(const struct document_row *row)
 {
-    return row->entry.of.module.value.oauth_module.config.client_secret.sealed != NULL;
+    return row->entry.of.module.value.oauth_module.config.client_secret.sealed.s != NULL;
 }
 
 /* Compares a secret with the digest of the document. */
@@ -114,7 +114,7 @@ static bool seal(struct plan *plan, struct document_change *change, struct text 
     struct error err;
 
     return keyring_seal(plan->keyring, &place, value, &plan->arena, &secret->key_id,
-                        &secret->sealed, &secret->sealed_len, &err) ||
+                        &secret->sealed, &err) ||
            plan_fail(&err);
 }
 

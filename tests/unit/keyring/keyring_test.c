@@ -72,12 +72,11 @@ static void expect_sealing_key(struct keyring *keyring, const struct test_case *
     struct arena arena = {0};
     struct buf wanted = {0};
     struct text key_id;
-    const unsigned char *sealed;
-    size_t len;
+    struct text sealed;
     struct error err;
 
     cases_unescape(&wanted, test->expected + 3);
-    ck_assert(keyring_seal(keyring, &place, text_of("s"), &arena, &key_id, &sealed, &len, &err));
+    ck_assert(keyring_seal(keyring, &place, text_of("s"), &arena, &key_id, &sealed, &err));
     ck_assert_msg(text_eq(key_id, buf_text(&wanted)), "%s:%d: %s", test->file, test->line,
                   key_id.s);
     buf_free(&wanted);
@@ -191,8 +190,7 @@ END_TEST
 
 struct sealed {
     struct text key_id;
-    const unsigned char *bytes;
-    size_t len;
+    struct text bytes;
 };
 
 static struct sealed seal(struct keyring *keyring, struct text secret, struct arena *arena)
@@ -200,9 +198,8 @@ static struct sealed seal(struct keyring *keyring, struct text secret, struct ar
     struct sealed sealed;
     struct error err;
 
-    ck_assert(keyring_seal(keyring, &place, secret, arena, &sealed.key_id, &sealed.bytes,
-                           &sealed.len, &err));
-    ck_assert_uint_eq(sealed.len, secret.len + CRYPT_SEAL_OVERHEAD);
+    ck_assert(keyring_seal(keyring, &place, secret, arena, &sealed.key_id, &sealed.bytes, &err));
+    ck_assert_uint_eq(sealed.bytes.len, secret.len + CRYPT_SEAL_OVERHEAD);
     return sealed;
 }
 
@@ -213,7 +210,7 @@ static void expect_unsealed(struct keyring *keyring, const char *cause)
     struct error err;
 
     ck_assert(!keyring_seal(keyring, &place, text_of("hush"), &arena, &sealed.key_id, &sealed.bytes,
-                            &sealed.len, &err));
+                            &err));
     ck_assert_int_eq(err.code, ERR_SECRET_NOT_SEALED);
     ck_assert_msg(strstr(err.cause, cause), "%s", err.cause);
     arena_free(&arena);
@@ -223,8 +220,7 @@ static bool open_at(struct keyring *keyring, const struct keyring_place *at,
                     const struct sealed *sealed, struct text *secret, struct arena *arena,
                     struct error *err)
 {
-    return keyring_open(keyring, at, sealed->key_id, sealed->bytes, sealed->len, arena, secret,
-                        err);
+    return keyring_open(keyring, at, sealed->key_id, sealed->bytes, arena, secret, err);
 }
 
 static void expect_unreadable(struct keyring *keyring, const struct keyring_place *at,
@@ -297,15 +293,14 @@ START_TEST(a_key_of_its_own)
     struct arena arena = {0};
     unsigned char salt[KEYRING_SALT_LEN + 1] = "0123456789abcdef";
     struct keyring_place salted = place;
-    struct sealed sealed = {.len = 0};
+    struct sealed sealed = {.bytes = {.len = 0}};
     struct text secret;
     struct error err;
 
     salted.salt = salt;
     ck_assert(keyring_seal(keyring, &salted, text_of("hush"), &arena, &sealed.key_id, &sealed.bytes,
-                           &sealed.len, &err));
-    ck_assert(keyring_open(keyring, &salted, sealed.key_id, sealed.bytes, sealed.len, &arena,
-                           &secret, &err));
+                           &err));
+    ck_assert(keyring_open(keyring, &salted, sealed.key_id, sealed.bytes, &arena, &secret, &err));
     ck_assert(text_eq(secret, text_of("hush")));
     expect_unreadable(keyring, &place, &sealed, "was not sealed for this row");
     for (size_t i = 0; i < KEYRING_SALT_LEN; i++) {
@@ -323,19 +318,19 @@ START_TEST(altered_and_cut)
     struct keyring *keyring = load("k " KEY_0 "\n");
     struct arena arena = {0};
     struct sealed sealed = seal(keyring, text_of("hush"), &arena);
-    unsigned char copy[64];
-    struct sealed altered = {.key_id = sealed.key_id, .bytes = copy, .len = sealed.len};
+    char copy[64];
+    struct sealed altered = {sealed.key_id, {copy, sealed.bytes.len}};
 
-    ck_assert_uint_le(sealed.len, sizeof copy);
-    for (size_t i = 0; i < sealed.len; i++) {
-        memcpy(copy, sealed.bytes, sealed.len);
+    ck_assert_uint_le(sealed.bytes.len, sizeof copy);
+    for (size_t i = 0; i < sealed.bytes.len; i++) {
+        memcpy(copy, sealed.bytes.s, sealed.bytes.len);
         copy[i] ^= 1;
         expect_unreadable(keyring, &place, &altered, "altered");
     }
-    memcpy(copy, sealed.bytes, sealed.len);
-    for (altered.len = 0; altered.len < sealed.len; altered.len++)
+    memcpy(copy, sealed.bytes.s, sealed.bytes.len);
+    for (altered.bytes.len = 0; altered.bytes.len < sealed.bytes.len; altered.bytes.len++)
         expect_unreadable(keyring, &place, &altered,
-                          altered.len < CRYPT_SEAL_OVERHEAD ? "is truncated" : "altered");
+                          altered.bytes.len < CRYPT_SEAL_OVERHEAD ? "is truncated" : "altered");
     arena_free(&arena);
     keyring_free(keyring);
 }
