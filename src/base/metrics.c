@@ -56,10 +56,10 @@ void metrics_put_look(struct metrics *metrics, bool is_database_up)
     metrics_set(&metrics->looked_ms, (uint64_t)clock_wall_ms());
 }
 
-void metrics_free(struct metrics *metrics)
+void metrics_free(struct metrics *metrics, size_t n_slots)
 {
     if (metrics)
-        munmap(metrics, size_of(metrics->n_slots));
+        munmap(metrics, size_of(n_slots));
 }
 
 size_t metrics_status_place(int status)

@@ -89,7 +89,7 @@ struct metrics_slot {
 /* What the workers share.  The supervisor alone writes the numbers before the slots, except those
  * of the look: the worker that took it writes them. */
 struct metrics {
-    size_t n_slots;     /* one for each worker */
+    size_t n_slots;     /* one for each worker; what workers_run() trusts is its plan */
     int64_t started_ms; /* since 1970 */
     uint64_t workers_started;
     uint64_t workers_ended; /* without being told to */
@@ -103,8 +103,9 @@ struct metrics {
  * caller frees it with metrics_free().  Returns NULL with errno set. */
 MUST_CHECK struct metrics *metrics_new(size_t n_slots);
 
-/* Frees it in this process.  NULL is fine. */
-void metrics_free(struct metrics *metrics);
+/* Frees it in this process; n_slots is that of metrics_new(), since other processes may have
+ * written there.  NULL is fine. */
+void metrics_free(struct metrics *metrics, size_t n_slots);
 
 /* Returns whether this worker is the one that looks at the database now, and moves the next look by
  * METRICS_LOOK_MS.  now_ms is on the steady clock. */

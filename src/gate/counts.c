@@ -67,10 +67,10 @@ struct counts_of_all *counts_new(size_t n)
     return all;
 }
 
-void counts_free(struct counts_of_all *all)
+void counts_free(struct counts_of_all *all, size_t n)
 {
     if (all)
-        munmap(all, shared_size(all->n));
+        munmap(all, shared_size(n));
 }
 
 void counts_check(struct counts *counts, size_t outcome)

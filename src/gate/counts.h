@@ -43,8 +43,8 @@ struct counts_of_all {
  * counts_free(). */
 MUST_CHECK struct counts_of_all *counts_new(size_t n);
 
-/* NULL is fine. */
-void counts_free(struct counts_of_all *all);
+/* n is that of counts_new(), since workers may have written there.  NULL is fine. */
+void counts_free(struct counts_of_all *all, size_t n);
 
 /* Counts one.  counts: NULL: nothing is counted. */
 void counts_check(struct counts *counts, size_t outcome);

@@ -201,7 +201,8 @@ static int gate_run(struct gate *gate, const struct options *options)
 {
     size_t n = options->n_workers ? options->n_workers : workers_default();
     const struct log *log = &gate->conf.log;
-    struct workers_plan plan = {.metrics = metrics_new(n),
+    struct workers_plan plan = {.n = n,
+                                .metrics = metrics_new(n),
                                 .run = worker_run,
                                 .context = gate,
                                 .log = log,
@@ -215,8 +216,8 @@ static int gate_run(struct gate *gate, const struct options *options)
         process_fault(log, "socketpair", "cannot connect the workers");
     else if (workers_run(&plan, &status) && options->place.path)
         unlink(options->place.path);
-    metrics_free(plan.metrics);
-    counts_free(gate->counts);
+    metrics_free(plan.metrics, n);
+    counts_free(gate->counts, n);
     return status;
 }
 

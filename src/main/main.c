@@ -129,7 +129,8 @@ static int run_workers(struct process *process, const struct options *options, b
     size_t n_default = has_socket ? workers_default() : 1;
     size_t n = options->n_workers ? options->n_workers : n_default;
     bool is_alone = n == 1 && !options->place.path;
-    struct workers_plan plan = {.drain_ms = has_socket ? process->conf.drain_ms : 0,
+    struct workers_plan plan = {.n = n,
+                                .drain_ms = has_socket ? process->conf.drain_ms : 0,
                                 .run = worker_serve_fcgi,
                                 .context = process,
                                 .log = &process->conf.log,

@@ -54,6 +54,7 @@ bool process_open(struct process *process, const char *conf_path)
 
 bool process_count(struct process *process, size_t n_workers)
 {
+    process->n_workers = n_workers;
     process->metrics = metrics_new(n_workers);
     process->settings.metrics = process->metrics;
     return process->metrics ||
@@ -62,7 +63,7 @@ bool process_count(struct process *process, size_t n_workers)
 
 void process_close(struct process *process)
 {
-    metrics_free(process->metrics);
+    metrics_free(process->metrics, process->n_workers);
     keyring_free(process->keyring);
     conf_free(&process->conf);
 }

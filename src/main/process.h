@@ -18,6 +18,7 @@ struct process {
     struct api_settings settings;
     struct log_limit log_limit;
     struct keyring *keyring;
+    size_t n_workers;        /* that metrics has room for */
     struct metrics *metrics; /* NULL: nothing is counted */
     int listen_fd;           /* the listening socket */
     int drain_ms;            /* between SIGTERM and the end of the workers */

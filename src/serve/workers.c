@@ -89,14 +89,14 @@ static size_t count(const struct workers *workers)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < workers->plan->metrics->n_slots; i++)
+    for (size_t i = 0; i < workers->plan->n; i++)
         n += workers->all[i].pid != 0;
     return n;
 }
 
 static bool start_missing(struct workers *workers, int *status)
 {
-    size_t n_slots = workers->plan->metrics->n_slots;
+    size_t n_slots = workers->plan->n;
     size_t n_missing = n_slots - count(workers);
 
     kept_receive(workers->plan->kept);
@@ -109,7 +109,7 @@ static bool start_missing(struct workers *workers, int *status)
 
 static void note_end(struct workers *workers, pid_t pid, int how, bool expected)
 {
-    for (size_t i = 0; i < workers->plan->metrics->n_slots; i++) {
+    for (size_t i = 0; i < workers->plan->n; i++) {
         struct child *child = &workers->all[i];
 
         if (child->pid != pid)
@@ -139,7 +139,7 @@ static void reap(struct workers *workers, bool expected)
 
 static void signal_all(const struct workers *workers, int signal)
 {
-    for (size_t i = 0; i < workers->plan->metrics->n_slots; i++) {
+    for (size_t i = 0; i < workers->plan->n; i++) {
         if (workers->all[i].pid != 0)
             kill(workers->all[i].pid, signal);
     }

@@ -14,7 +14,9 @@
 
 /* What the supervisor does.  All of it must outlive workers_run(). */
 struct workers_plan {
-    /* A worker for each slot, at most WORKERS_MAX.  It counts those that end. */
+    size_t n; /* workers: at most WORKERS_MAX */
+    /* Has a slot for each.  A worker may write anything there, so the supervisor trusts no number
+     * of it. */
     struct metrics *metrics;
     int drain_ms; /* how long a worker goes on after SIGTERM */
     /* What each worker does, in a child process.  which is its number, from 0; its successor has

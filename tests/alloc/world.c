@@ -334,7 +334,7 @@ void world_free(struct world *world)
     unlink(path);
     rmdir(world->folder);
     PQfinish(world->db);
-    metrics_free(world->metrics);
+    metrics_free(world->metrics, 1);
     keyring_free(world->keyring);
     free(world);
 }

@@ -8,7 +8,7 @@
 
 static struct place place_of(enum resource_kind kind, const struct module_place *place)
 {
-    return (struct place){.kind = kind, .ids = {place->edge_id, place->route_id}};
+    return (struct place){.kind = (int)kind, .ids = {place->edge_id, place->route_id}};
 }
 
 bool store_resource_put(struct store *store, const struct store_request *request,

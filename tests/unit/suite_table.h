@@ -75,6 +75,7 @@ SUITE(serve_line_suite)
 SUITE(serve_line_turns_suite)
 SUITE(serve_loop_suite)
 SUITE(serve_record_suite)
+SUITE(serve_workers_suite)
 
 /* http */
 SUITE(cors_suite)

@@ -21,7 +21,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-    metrics_free(metrics);
+    metrics_free(metrics, 2);
     client_close(&client);
 }
 

@@ -22,7 +22,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-    metrics_free(metrics);
+    metrics_free(metrics, 3);
 }
 
 START_TEST(starts_with_nothing)

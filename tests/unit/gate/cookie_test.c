@@ -72,6 +72,7 @@ START_TEST(no_header)
     cookie_without(&out, header, &(struct cookie_own){.prefix = text_of("a.")});
     ck_assert_uint_eq(out.len, 0);
     ck_assert(!out.failed);
+    arena_free(&arena);
 }
 END_TEST
 

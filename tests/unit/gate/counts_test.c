@@ -21,7 +21,7 @@ static void counts_set_up(void)
 
 static void counts_tear_down(void)
 {
-    counts_free(all);
+    counts_free(all, 2);
     buf_free(&text);
 }
 
@@ -73,7 +73,7 @@ START_TEST(a_worker_without_counts)
     counts_check(NULL, COUNTS_PASSED);
     counts_login(NULL, COUNTS_SIGNED_IN);
     counts_question(NULL, PROVIDER_AWAY, 0);
-    counts_free(NULL);
+    counts_free(NULL, 2);
 }
 END_TEST
 
