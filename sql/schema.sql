@@ -192,7 +192,7 @@ COMMENT ON COLUMN adit.ssh_credential.acl IS
     'ACL rules, which add up; without one there is no restriction.';
 COMMENT ON COLUMN adit.ssh_credential.public_key IS 'The public key, byte for byte as it was given.';
 COMMENT ON COLUMN adit.ssh_credential.from_own_key IS
-    'An API key for own credentials alone stored it: it grants nothing once the public key has a credential of another owner that came first, or that such a key did not store.';
+    'An API key for own credentials alone stored it: it grants nothing while the public key has a credential of another owner that came first, or that such a key did not store.';
 COMMENT ON COLUMN adit.ssh_credential.created_at IS 'When it was created.';
 COMMENT ON COLUMN adit.ssh_credential.revision IS 'Changes whenever the row does: its ETag.';
 
@@ -840,8 +840,8 @@ COMMENT ON FUNCTION adit.own_key_of_caller(text) IS
 -- A public key is no secret, and whoever adds a grant to somebody else's key can take it away again, which
 -- ends the sessions that stand on it.  So whoever has an API key for own credentials alone adds none to a
 -- key that is in a credential of another owner (but for two that insert it at the same moment), and has at
--- most 500 of a key, so that others come in.  If another owner gets the key later, what such an API key has
--- stored grants nothing any more: from_own_key, and KEY_COUNTS in src/store/key_walk.h.  A User or Bot has at
+-- most 500 of a key, so that others come in.  While another owner has the key, too, what such an API key has
+-- stored grants nothing: from_own_key, and KEY_COUNTS in src/store/key_walk.h.  A User or Bot has at
 -- most 1,000 credentials from such keys (more by as many as are inserted at the same moment): each may have
 -- 60 KB, and whoever revokes, exports or prunes waits for all of them.  Operators, and API keys that may change
 -- everything, are not bound by that.

@@ -109,6 +109,10 @@ static int disable(struct ctl *ctl, const char *kind, bool wanted)
         return ctl_fail_error(&err);
     }
     print_disabled(ctl, &principal, &end);
+    if (end.same_keys[0])
+        ctl_note("warning: others have SSH credentials with the same public keys, so whoever has "
+                 "these keys may still open tunnels; look at %s with 'aditctl history'",
+                 end.same_keys);
     if (wanted)
         warn_last_admin(&end);
     return CTL_OK;

@@ -189,12 +189,13 @@ static const struct pg_statement writers_statement = {
 };
 
 /* $1 id, $2 account_id, $3 the most that are deleted.
- * The second column is absent while there may be more.  Its count still sees what the statement
+ * The second column is absent while there may be more.  The third has some of others' credentials
+ * with the same public keys, or none.  Its count still sees what the statement
  * deletes.  It does not look each of them up among those that are gone: without statistics that is
  * quadratic. */
 const struct pg_statement principal_end_credentials_statement = {
     .name = "principal_end_credentials",
-    .types = PG_BIGINT PG_BIGINT,
+    .types = PG_BIGINT PG_BIGINT PG_TEXT,
     .writes = true,
     .sql =
         "WITH gone AS ("
@@ -209,7 +210,7 @@ const struct pg_statement principal_end_credentials_statement = {
                   " AND c.account_id = $2::text COLLATE \"C\""
                 " LIMIT $3::bigint"
               "))"
-            " RETURNING c.id"
+            " RETURNING c.id, c.fingerprint"
         ")"
         " SELECT g.n,"
           " CASE WHEN g.n < $3::bigint THEN"
@@ -218,7 +219,14 @@ const struct pg_statement principal_end_credentials_statement = {
               " ON " CREDENTIAL_OF("c", "p")
             " WHERE p.account_id = $2::text COLLATE \"C\""
               " AND p.id = $1::text COLLATE \"C\""
-              " AND c.account_id = $2::text COLLATE \"C\") - g.n END"
+              " AND c.account_id = $2::text COLLATE \"C\") - g.n END,"
+          " (SELECT string_agg(o.id, ' ') FROM ("
+            "SELECT o.id FROM adit.ssh_credential AS o"
+            " WHERE o.account_id = $2::text COLLATE \"C\""
+              " AND o.owner_id <> $1::text COLLATE \"C\""
+              " AND o.fingerprint IN (SELECT gone.fingerprint FROM gone)"
+            " ORDER BY o.id"
+            " LIMIT 3) AS o)"
         " FROM (SELECT count(*) AS n FROM gone) AS g",
 };
 
@@ -498,6 +506,8 @@ bool principal_end_credentials(struct pg *pg, struct text id, struct principal_e
         if (!work_run(pg, BEGIN_SQL, &principal_end_credentials_statement, &params, &result, err))
             return false;
         end->n_ended += pg_int(result, 0, 0);
+        if (!end->same_keys[0] && !pg_is_null(result, 0, 2))
+            snprintf(end->same_keys, sizeof end->same_keys, "%s", pg_text(result, 0, 2).s);
         is_done = !pg_is_null(result, 0, 1);
         if (is_done)
             end->n_credentials = pg_int(result, 0, 1);

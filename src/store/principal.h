@@ -90,6 +90,7 @@ struct principal_end {
     int64_t n_keys;        /* API keys that are neither revoked nor expired; if deleted, all keys */
     int64_t n_credentials; /* that it owns, or owned before it was deleted */
     int64_t n_ended;       /* credentials that principal_end_credentials() deleted */
+    char same_keys[3 * IDENT_SIZE]; /* others' with their public keys, at most 3; "": none */
 };
 
 /* Disables one, which refuses its API keys from the next request on, or enables it, which accepts

@@ -216,6 +216,21 @@ class Disable(PeopleCase):
             "SELECT count(*) FROM adit.audit_event WHERE event = 'ssh_credential_deleted'"
             " AND before ->> 'owner_id' = '%s'" % self.user.id), "2")
 
+    def test_public_keys_of_others(self):
+        """What others have stored with the same public key still grants, or grants again."""
+        self.assert_ok(self.user.client.post(CREDENTIALS, samples.credential()), 201)
+        words = ("user", "disable", "--with-credentials", "--yes", self.user.id)
+        done = self.stack.ctl_run(*words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        other = self.assert_ok(self.admin.post(CREDENTIALS, samples.credential()), 201)
+        self.addCleanup(self.admin.delete, "%s/%s" % (CREDENTIALS, other["id"]))
+        self.ctl("user", "enable", self.user.id)
+        self.assert_ok(self.user.client.post(CREDENTIALS, samples.credential()), 201)
+        done = self.stack.ctl_run(*words)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("others have SSH credentials with the same public keys", done.stderr)
+        self.assertIn(other["id"], done.stderr)
+
     def test_many_credentials(self):
         """They go some at a time, so that the first tunnels end at once, and what fails later takes
         none of it back."""
