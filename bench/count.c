@@ -53,6 +53,6 @@ int main(void)
     for (int i = 0; i < ROUNDS; i++)
         count_one(settings.counts, &call);
     printf("%.1f\n", (double)(cpu_ns() - started_ns) / ROUNDS);
-    metrics_free(metrics);
+    metrics_free(metrics, 1);
     return EXIT_SUCCESS;
 }
