@@ -876,10 +876,7 @@ BEGIN
         pg_catalog.count(*) FILTER (WHERE c.owner_id OPERATOR(pg_catalog.<>) NEW.owner_id)
     INTO n_all, n_others
     FROM adit.public_key_owners(TG_RELID, NEW.account_id, NEW.fingerprint, 500) AS c (owner_id);
-    IF n_all OPERATOR(pg_catalog.<) 500 AND n_others OPERATOR(pg_catalog.=) 0 THEN
-        RETURN NEW;
-    END IF;
-    IF is_limited AND n_all OPERATOR(pg_catalog.<) 500 THEN
+    IF is_limited AND n_others OPERATOR(pg_catalog.>) 0 AND n_all OPERATOR(pg_catalog.<) 500 THEN
         RAISE 'another owner has a credential with the public key: "ssh_credential_key_of_others"'
             USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_key_of_others',
             SCHEMA = 'adit', TABLE = 'ssh_credential';
