@@ -16,16 +16,6 @@ static void warn_last_admin(const struct principal_end *end)
         ctl_note("warning: " ACCOUNTS_NO_ADMIN, end->account_id, end->account_id);
 }
 
-/* Commits if all went well.  Otherwise returns false with *err: unless that is
- * ERR_OUTCOME_UNKNOWN, nothing has taken effect. */
-static bool end_transaction(struct ctl *ctl, bool ok, struct error *err)
-{
-    if (ok)
-        return pg_commit(ctl->pg, err);
-    pg_rollback(ctl->pg);
-    return false;
-}
-
 /* Asks before credentials are deleted, if there are any.  what: the question's first word, such as
  * "Disable".  Returns CTL_OK, or the exit status after a message. */
 static int confirm_credentials(struct ctl *ctl, const struct principal *principal, const char *what)
@@ -163,10 +153,10 @@ static bool try_delete(struct ctl *ctl, const struct principal *principal,
     const struct ctl_options *options = &ctl->options;
 
     return principal_begin(ctl->pg, err) &&
-           end_transaction(ctl,
-                           principal_delete(ctl->pg, principal, text_of(options->heir),
-                                            options->with_credentials, end, err),
-                           err);
+           pg_end(ctl->pg,
+                  principal_delete(ctl->pg, principal, text_of(options->heir),
+                                   options->with_credentials, end, err),
+                  NULL, err);
 }
 
 static int delete_principal(struct ctl *ctl, const char *kind)

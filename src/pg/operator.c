@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an operator's transactions set. */
+/* What an operator's transactions set, and how they end. */
 #include "pg/operator.h"
 
 #include <stdio.h>
@@ -41,4 +41,17 @@ enum pg_outcome pg_operator_enter(struct pg_own *own, const char *operator_name,
     outcome = pg_own_collect(own, NULL, deadline_ms, &last, err);
     PQclear(last);
     return outcome;
+}
+
+bool pg_end(struct pg *pg, bool ok, struct pg_result **result, struct error *err)
+{
+    if (!ok)
+        pg_rollback(pg);
+    else if (pg_commit(pg, err))
+        return true;
+    if (result) {
+        pg_result_free(*result);
+        *result = NULL;
+    }
+    return false;
 }

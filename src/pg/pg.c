@@ -497,17 +497,9 @@ static bool run_with_settings(struct pg *pg, const struct pg_form *form,
                               const struct pg_statement *statement, const struct pg_params *params,
                               struct pg_result **result, struct error *err)
 {
-    if (!pg_begin(pg, "BEGIN", err))
-        return false;
-    if (!send_settings(pg, form, err) || !run_now(pg, statement, params, result, err)) {
-        pg_rollback(pg);
-        return false;
-    }
-    if (pg_commit(pg, err))
-        return true;
-    pg_result_free(*result);
-    *result = NULL;
-    return false;
+    return pg_begin(pg, "BEGIN", err) &&
+           pg_end(pg, send_settings(pg, form, err) && run_now(pg, statement, params, result, err),
+                  result, err);
 }
 
 static bool run_uncounted(struct pg *pg, const struct pg_statement *statement,

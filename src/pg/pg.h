@@ -223,6 +223,10 @@ MUST_CHECK bool pg_begin(struct pg *pg, const char *sql, struct error *err);
  * With any other code nothing has. */
 MUST_CHECK bool pg_commit(struct pg *pg, struct error *err);
 
+/* Commits it if all went well, else rolls it back and leaves *err.  Unless it is committed, frees
+ * *result, if there is one (result may be NULL), and returns false. */
+MUST_CHECK bool pg_end(struct pg *pg, bool ok, struct pg_result **result, struct error *err);
+
 /* Ends the transaction, or one that a failed script may have left open.  Waits at most 1 s; where
  * that fails, the session is closed, which ends the transaction too. */
 void pg_rollback(struct pg *pg);

@@ -30,16 +30,10 @@ static inline void work_show(const struct work *work, int64_t n)
 #define WORK_TIMEOUT_MS (11 * 60 * 1000)
 
 /* Runs a statement in a transaction of its own, which begin (WORK_BEGIN, or more) begins.  Later
- * calls of the driver have its time, too.  Returns as work_run_and_commit() does. */
+ * calls of the driver have its time, too.  Returns true with *result, which the caller frees, and
+ * false with *err as pg_run() or pg_commit(). */
 MUST_CHECK bool work_run(struct pg *pg, const char *begin, const struct pg_statement *statement,
                          const struct pg_params *params, struct pg_result **result,
                          struct error *err);
-
-/* Runs the only statement of the transaction that pg_begin() began, and commits it.  Returns true
- * with *result, which the caller frees.  Returns false with *err as pg_run() or pg_commit().  In
- * either case the transaction is over. */
-MUST_CHECK bool work_run_and_commit(struct pg *pg, const struct pg_statement *statement,
-                                    const struct pg_params *params, struct pg_result **result,
-                                    struct error *err);
 
 #endif
