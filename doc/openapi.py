@@ -23,6 +23,8 @@ try:
 except ImportError:
     sys.exit("doc/openapi.py: PyYAML is missing: install python3-yaml")
 
+import resource_rows
+
 HERE = os.path.dirname(os.path.realpath(__file__))
 SOURCE = os.path.join(HERE, "openapi.yaml")
 TABLE = os.path.join(HERE, "..", "src", "base", "error_table.h")
@@ -31,16 +33,14 @@ MEMBER_TABLE = os.path.join(HERE, "..", "src", "model", "member_table.h")
 # The columns of events that are texts.
 EVENT_TABLE = os.path.join(HERE, "..", "src", "model", "audit_event.h")
 PAGE = os.path.join(HERE, "..", "src", "api", "page.h")
-RESOURCE_TABLE = os.path.join(HERE, "..", "src", "model", "resource_table.h")
 
 
 def read_filter_tables():
     """Returns the files of src/store that have a list's table of what filters may name; None: a plain module,
     of which they also name the id."""
-    with open(RESOURCE_TABLE, encoding="utf-8") as file:
-        modules = re.findall(r"^    MODULE\(with, \w+, (\w+), \w+, (\w+),", file.read(), re.M)
     return {"ssh_credential": "ssh_credential_filter.c",
-            **{name: None if form == "PLAIN" else name + ".c" for name, form in modules},
+            **{module.name: None if module.form == "PLAIN" else module.name + ".c"
+               for module in resource_rows.modules()},
             "audit_event": "audit_event.c"}
 
 

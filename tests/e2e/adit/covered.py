@@ -4,6 +4,8 @@ and the route table, read from the sources."""
 import os
 import re
 
+from adit.reference import openapi
+
 SOURCES = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", "..", "src"))
 
 errors = set()
@@ -27,14 +29,13 @@ def _read_routes():
     text = _source("api/routes.c")
     paths = dict(re.findall(r"^#define (\w+) (\"[^\"]+\")", text, re.M))
     rows = re.findall(r"\.method = \"(\w+)\", \.path = (\w+|\(path_\)|\"[^\"]+\")(?: #name)?", text)
-    modules = re.findall(r"^ +MODULE\(with, \w+, (\w+),[^\"]*(\"[^\"]+\")",
-                         _source("model/resource_table.h"), re.M)
+    modules = openapi.resource_rows.modules()
     table = []
     for method, path in rows:
         if path == "(path_)":
-            table += [(method, of_module.strip('"')) for _, of_module in modules]
+            table += [(method, module.path) for module in modules]
         elif path == '"/"':
-            table += [(method, "/%ss" % name) for name, _ in modules]
+            table += [(method, "/%ss" % module.name) for module in modules]
         else:
             table.append((method, paths.get(path, path).strip('"')))
     return table
