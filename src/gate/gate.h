@@ -53,25 +53,27 @@ static inline struct confined_needs gate_needs(const struct gate *gate)
 struct gate_waiting {
     struct address_network from; /* all zero: not told apart */
     uint32_t asks_for;           /* the module's account and provider, as a checksum; 0: unknown */
+    uint64_t visitor;            /* see waiting_visitor(); 0: unknown, somebody signs in */
     bool is_admitted;            /* for a visitor who is signed in, and whom the lists let in */
 };
 
-/* What strangers cause. */
+/* What visitors cause. */
 enum gate_cause {
     GATE_LOGINS,    /* that came back */
-    GATE_CHECKS,    /* questions about visitors whom no list lets in */
+    GATE_CHECKS,    /* questions about visitors; of an address: if no list lets them in */
     GATE_WAYS_BACK, /* long ones, which are stored */
     GATE_N_CAUSES
 };
 
-/* What an address, or a network of many, has caused lately. */
+/* What an address, or a network of many, has caused lately, or a visitor from wherever. */
 struct gate_stored {
-    struct address_network from;
-    int64_t since_ms; /* on the steady clock; 0: unused */
+    struct address_network from; /* all zero: a visitor, or all */
+    uint64_t visitor;            /* see waiting_visitor(); 0: an address, or all */
+    int64_t since_ms;            /* on the steady clock; 0: unused */
     int n[GATE_N_CAUSES];
 };
 
-/* Addresses and networks that a worker remembers so. */
+/* Addresses and networks that a worker remembers so, and visitors. */
 #define GATE_STORED_MAX 512
 
 /* A route without a module, of which a line tells. */
@@ -95,7 +97,8 @@ struct gate_worker {
     int n_following; /* those that wait for another lane */
     struct gate_waiting waiting[GATE_WAITING_MAX];
     struct gate_stored stored[GATE_STORED_MAX];
-    struct gate_stored stored_in_all; /* its GATE_WAYS_BACK */
+    struct gate_stored visitors[GATE_STORED_MAX]; /* their GATE_CHECKS */
+    struct gate_stored stored_in_all;             /* its GATE_WAYS_BACK */
 };
 
 /* What a lane works with. */

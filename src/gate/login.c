@@ -383,7 +383,7 @@ static void sign_in(struct gate_call *call, struct text code, const struct sessi
 
     if (!can_begin(call, &client))
         return;
-    asking.fetcher = waiting_begin_fetch(call, false);
+    asking.fetcher = waiting_begin_fetch(call, NULL);
     if (asking.fetcher) {
         asks = can_ask(call, &client, state);
         if (asks) {
@@ -392,7 +392,7 @@ static void sign_in(struct gate_call *call, struct text code, const struct sessi
             outcome = identify(&asking, &arrival, &session);
             counts_question(call->lane->worker->counts, outcome, begun_us);
         }
-        waiting_end_fetch(call, false, asking.fetcher);
+        waiting_end_fetch(call, NULL, asking.fetcher);
     }
     if (!asks)
         return;

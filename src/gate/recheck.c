@@ -41,15 +41,27 @@ static struct recheck *find_recheck(struct rechecks *rechecks, const struct sess
     return NULL;
 }
 
-/* Returns the place that has held its answer longest; NULL: all are asking. */
-static struct recheck *find_oldest(struct rechecks *rechecks)
+static bool has_all_places(const struct rechecks *rechecks, uint64_t visitor)
 {
+    int n = 0;
+
+    for (size_t i = 0; i < RECHECKS_MAX; i++)
+        n += rechecks->items[i].visitor == visitor;
+    return n >= RECHECKS_OF_VISITOR_MAX;
+}
+
+/* Returns the place that has held its answer longest: of the visitor's, if that has as many as one
+ * may have.  NULL: all are asking. */
+static struct recheck *find_oldest(struct rechecks *rechecks, uint64_t visitor)
+{
+    const bool must_be_own = has_all_places(rechecks, visitor);
     struct recheck *oldest = NULL;
 
     for (size_t i = 0; i < RECHECKS_MAX; i++) {
         struct recheck *item = &rechecks->items[i];
 
-        if (!item->is_asking && (!oldest || item->until_ms < oldest->until_ms))
+        if (!item->is_asking && (!must_be_own || item->visitor == visitor) &&
+            (!oldest || item->until_ms < oldest->until_ms))
             oldest = item;
     }
     return oldest;
@@ -209,7 +221,6 @@ static void end_session(struct gate_call *call, const struct session *session)
 
 static enum provider_outcome ask_provider(struct gate_call *call, struct session *session)
 {
-    const bool admitted = is_admitted(call, session);
     struct provider_client client;
     struct identity identity;
     struct provider_asking asking = {
@@ -220,10 +231,12 @@ static enum provider_outcome ask_provider(struct gate_call *call, struct session
     if (!application_fill(call, &client))
         return PROVIDER_REFUSED;
     client.wants |= session->identity.emails.n > 0 ? IDENTITY_EMAILS : 0;
-    asking.fetcher = waiting_begin_fetch(call, admitted);
+    asking.fetcher = waiting_begin_fetch(call, &session->identity);
     begun_us = clock_steady_us();
-    if (asking.fetcher)
+    if (asking.fetcher) {
+        waiting_count_question(call, &session->identity);
         outcome = provider_identify(&asking, session->token, &identity);
+    }
     said = outcome;
     if (outcome == PROVIDER_REFUSED && text_present(session->refresh)) {
         outcome = PROVIDER_AWAY;
@@ -232,7 +245,7 @@ static enum provider_outcome ask_provider(struct gate_call *call, struct session
     }
     if (asking.fetcher)
         counts_question(call->lane->worker->counts, said, begun_us);
-    waiting_end_fetch(call, admitted, asking.fetcher);
+    waiting_end_fetch(call, &session->identity, asking.fetcher);
     if (outcome == PROVIDER_ANSWERED)
         rules_narrow(&call->stored.module.config, &identity);
     if (outcome == PROVIDER_ANSWERED && !text_eq(identity.subject, session->identity.subject)) {
@@ -262,7 +275,10 @@ static enum provider_outcome ask_and_keep(struct gate_call *call, struct recheck
 {
     uint32_t n_before = session->n_renewed;
 
-    *item = (struct recheck){.is_asking = true, .until_ms = INT64_MAX, .answer = item->answer};
+    *item = (struct recheck){.visitor = waiting_visitor(call, &session->identity),
+                             .is_asking = true,
+                             .until_ms = INT64_MAX,
+                             .answer = item->answer};
     memcpy(item->id, session->id, SESSION_ID_LEN);
     item->outcome = ask_provider(call, session);
     buf_clear(&item->answer);
@@ -295,18 +311,18 @@ enum provider_outcome recheck(struct gate_call *call, struct session *session)
 {
     struct rechecks *rechecks = &call->lane->worker->rechecks;
     struct recheck *item = find_recheck(rechecks, session);
-    const bool admitted = is_admitted(call, session);
     enum provider_outcome outcome;
+    const char *why;
 
     if (!text_present(session->token))
         return PROVIDER_REFUSED;
     if (item && item->is_asking) {
-        if (!waiting_follow(call, admitted)) {
+        if (!waiting_follow(call, &session->identity)) {
             log_no_answer(call, waiting_fault, session);
             return PROVIDER_AWAY;
         }
         follow(call, session);
-        waiting_unfollow(call, admitted);
+        waiting_unfollow(call, &session->identity);
         item = find_recheck(rechecks, session);
     }
     if (item && item->is_asking)
@@ -318,11 +334,12 @@ enum provider_outcome recheck(struct gate_call *call, struct session *session)
             !rules_may_lack(&call->stored.module.config, &session->identity))
             return outcome;
     }
-    if (!is_admitted(call, session) && !waiting_may_ask(call)) {
-        log_no_answer(call, "too many checks of this address in 10 minutes", session);
+    why = waiting_why_not_ask(call, &session->identity);
+    if (why) {
+        log_no_answer(call, why, session);
         return PROVIDER_AWAY;
     }
     if (!item)
-        item = find_oldest(rechecks);
+        item = find_oldest(rechecks, waiting_visitor(call, &session->identity));
     return item ? ask_and_keep(call, item, session) : PROVIDER_AWAY;
 }

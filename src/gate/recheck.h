@@ -13,8 +13,12 @@
  */
 #define RECHECKS_MAX 256
 
+/* ... of which the sessions of one visitor have at most so many. */
+#define RECHECKS_OF_VISITOR_MAX 32
+
 struct recheck {
     unsigned char id[SESSION_ID_LEN];
+    uint64_t visitor; /* see waiting_visitor() */
     bool is_asking;
     enum provider_outcome outcome;
     int64_t checked;   /* seconds since 1970 */

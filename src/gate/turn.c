@@ -28,20 +28,31 @@ static void leave_turns(struct turns *turns, struct turn *turn)
         turns->first->wait->wake(turns->first->wait->context);
 }
 
-static bool is_like(const struct turn *turn, const struct turn *other, bool of_network)
+static bool is_of_modules(const struct turn *turn, const struct turn *other)
 {
-    return turn->asks_for == other->asks_for && (!of_network || turn->from == other->from);
+    return turn->asks_for == other->asks_for;
 }
 
-/* Moves those of the same modules, or only of the same network there, behind all others. */
-static void move_back(struct turns *turns, const struct turn *like, bool of_network)
+static bool is_of_network(const struct turn *turn, const struct turn *other)
+{
+    return is_of_modules(turn, other) && turn->from == other->from;
+}
+
+static bool is_of_visitor(const struct turn *turn, const struct turn *other)
+{
+    return is_of_modules(turn, other) && turn->visitor != 0 && turn->visitor == other->visitor;
+}
+
+/* Moves those that are like one behind all others. */
+static void move_back(struct turns *turns, const struct turn *one,
+                      bool (*is_like)(const struct turn *, const struct turn *))
 {
     struct turn *moved = NULL;
     struct turn **moved_end = &moved;
     struct turn **end = &turns->first;
 
     for (struct turn *turn = turns->first; turn; turn = turn->next) {
-        struct turn ***to = is_like(turn, like, of_network) ? &moved_end : &end;
+        struct turn ***to = is_like(turn, one) ? &moved_end : &end;
 
         **to = turn;
         *to = &turn->next;
@@ -66,8 +77,9 @@ bool turn_await(struct turns *turns, struct turn *turn, int64_t deadline_ms)
     } while (is_in_time && (is_woken || turns->first != turn));
     if (is_in_time) {
         turns->last_ms = clock_steady_ms();
-        move_back(turns, turn, false);
-        move_back(turns, turn, true);
+        move_back(turns, turn, is_of_modules);
+        move_back(turns, turn, is_of_network);
+        move_back(turns, turn, is_of_visitor);
     }
     leave_turns(turns, turn);
     return is_in_time;

@@ -15,6 +15,7 @@ struct turn {
     const struct wait *wait;
     uint32_t asks_for; /* the modules of an account with one provider */
     uint32_t from;     /* a network of visitors */
+    uint64_t visitor;  /* from wherever; 0: unknown */
     struct turn *next; /* of those that wait */
 };
 
@@ -25,8 +26,8 @@ struct turns {
 };
 
 /* Waits for a turn, which lasts until the lane waits again.  Modules go round, so do the networks
- * of the same modules, and then the lanes: whoever has many keeps nobody else waiting.  Returns
- * false if the deadline, on the steady clock, passes first. */
+ * and the visitors of the same modules, and then the lanes: whoever has many keeps nobody else
+ * waiting.  Returns false if the deadline, on the steady clock, passes first. */
 MUST_CHECK bool turn_await(struct turns *turns, struct turn *turn, int64_t deadline_ms);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The count of lanes that wait for providers, in all and for each address. */
+/* The count of lanes that wait for providers, in all, and for each address and visitor. */
 #include "gate/waiting.h"
 
 #include "base/base62.h"
 #include "base/clock.h"
+#include "gate/rules.h"
 #include "http/header.h"
 
 /* Visitors who are signed in may have so many requests of one page wait for one answer.  The other
@@ -20,8 +21,9 @@
 #define MODULES_SHARE 7
 #define MODULES_STRANGERS_SHARE 6
 
-const char waiting_fault[] =
-    "too many requests wait for providers, in all or of this address, or memory is short";
+const char waiting_fault[] = "too many requests wait for providers, in all, of this visitor or of "
+                             "this address, or memory is "
+                             "short";
 
 /* Behind a proxy of this machine, all visitors have its address, or none: they are not told apart.
  */
@@ -39,6 +41,9 @@ static struct address_network address_of(const struct gate_call *call)
 
 /* Eighths of the lanes that no other network of the same width has. */
 static const int shares[ADDRESS_N_WIDTHS] = {4, 5, 6};
+
+/* ... and that no other visitor has. */
+#define VISITOR_SHARE 4
 
 static int n_strangers(const struct gate_worker *worker)
 {
@@ -86,6 +91,17 @@ static bool has_lane_of_modules(const struct gate_worker *worker, const struct g
             (wanted->is_admitted || has_share(left, n_of_strangers, MODULES_STRANGERS_SHARE)));
 }
 
+/* A visitor may have many addresses, and as many sessions. */
+static bool has_lane_of_visitor(const struct gate_worker *worker, const struct gate_waiting *wanted,
+                                int left)
+{
+    int n = 0;
+
+    for (int i = 0; i < worker->n_waiting; i++)
+        n += worker->waiting[i].visitor == wanted->visitor;
+    return wanted->visitor == 0 || has_share(left, n, VISITOR_SHARE);
+}
+
 /* An address has at most its share of the lanes that no other one has: so whoever has several
  * leaves some, too. */
 static bool has_lane(const struct gate_worker *worker, const struct gate_waiting *wanted)
@@ -93,7 +109,7 @@ static bool has_lane(const struct gate_worker *worker, const struct gate_waiting
     int left = GATE_WAITING_MAX - worker->n_waiting;
 
     if (left == 0 || (!wanted->is_admitted && n_strangers(worker) >= STRANGERS_MAX) ||
-        !has_lane_of_modules(worker, wanted, left))
+        !has_lane_of_modules(worker, wanted, left) || !has_lane_of_visitor(worker, wanted, left))
         return false;
     for (size_t i = 0; wanted->from.is_known && i < address_n_widths(&wanted->from); i++) {
         if (!has_share(left, n_own(worker, wanted, address_widths[i].n_bytes), shares[i]))
@@ -102,21 +118,36 @@ static bool has_lane(const struct gate_worker *worker, const struct gate_waiting
     return true;
 }
 
-static struct gate_waiting waiting_of(const struct gate_call *call, bool is_admitted)
+static uint32_t number_of_modules(const struct gate_call *call)
 {
     const struct text account_id = call->place.account_id;
 
-    return (struct gate_waiting){.from = address_of(call),
-                                 .asks_for = account_id.s ? crc32_of(account_id.s, account_id.len) +
-                                                                (uint32_t)call->place.provider
-                                                          : 0,
-                                 .is_admitted = is_admitted};
+    return account_id.s ? crc32_of(account_id.s, account_id.len) + (uint32_t)call->place.provider
+                        : 0;
 }
 
-static bool begin_waiting(struct gate_call *call, bool is_admitted)
+uint64_t waiting_visitor(const struct gate_call *call, const struct identity *who)
+{
+    return text_hash(who->subject) + number_of_modules(call);
+}
+
+static bool lists_admit(const struct gate_call *call, const struct identity *who)
+{
+    return who && rules_admit(&call->stored.module.config, who);
+}
+
+static struct gate_waiting waiting_of(const struct gate_call *call, const struct identity *who)
+{
+    return (struct gate_waiting){.from = address_of(call),
+                                 .asks_for = number_of_modules(call),
+                                 .visitor = who ? waiting_visitor(call, who) : 0,
+                                 .is_admitted = lists_admit(call, who)};
+}
+
+static bool begin_waiting(struct gate_call *call, const struct identity *who)
 {
     struct gate_worker *worker = call->lane->worker;
-    const struct gate_waiting wanted = waiting_of(call, is_admitted);
+    const struct gate_waiting wanted = waiting_of(call, who);
 
     if (!has_lane(worker, &wanted))
         return false;
@@ -124,33 +155,34 @@ static bool begin_waiting(struct gate_call *call, bool is_admitted)
     return true;
 }
 
-static void end_waiting(struct gate_call *call, bool is_admitted)
+static void end_waiting(struct gate_call *call, const struct identity *who)
 {
     struct gate_worker *worker = call->lane->worker;
-    const struct gate_waiting own = waiting_of(call, is_admitted);
+    const struct gate_waiting own = waiting_of(call, who);
     int at = 0;
 
-    while (worker->waiting[at].is_admitted != is_admitted ||
+    while (worker->waiting[at].is_admitted != own.is_admitted ||
            worker->waiting[at].asks_for != own.asks_for ||
+           worker->waiting[at].visitor != own.visitor ||
            !address_same_network(&worker->waiting[at].from, &own.from))
         at++;
     worker->waiting[at] = worker->waiting[--worker->n_waiting];
 }
 
-bool waiting_follow(struct gate_call *call, bool is_admitted)
+bool waiting_follow(struct gate_call *call, const struct identity *who)
 {
     struct gate_worker *worker = call->lane->worker;
 
-    if (worker->n_following >= FOLLOWING_MAX || !begin_waiting(call, is_admitted))
+    if (worker->n_following >= FOLLOWING_MAX || !begin_waiting(call, who))
         return false;
     worker->n_following++;
     return true;
 }
 
-void waiting_unfollow(struct gate_call *call, bool is_admitted)
+void waiting_unfollow(struct gate_call *call, const struct identity *who)
 {
     call->lane->worker->n_following--;
-    end_waiting(call, is_admitted);
+    end_waiting(call, who);
 }
 
 /* The widest network: whoever has many addresses of it has one turn. */
@@ -162,42 +194,44 @@ static uint32_t number_of_network(const struct address_network *from)
     return crc32_of(widest.bytes, sizeof widest.bytes);
 }
 
-struct fetcher *waiting_begin_fetch(struct gate_call *call, bool is_admitted)
+struct fetcher *waiting_begin_fetch(struct gate_call *call, const struct identity *who)
 {
     struct gate_worker *worker = call->lane->worker;
-    const struct gate_waiting own = waiting_of(call, is_admitted);
-    const struct turn turn = {
-        .wait = &call->lane->wait, .asks_for = own.asks_for, .from = number_of_network(&own.from)};
+    const struct gate_waiting own = waiting_of(call, who);
+    const struct turn turn = {.wait = &call->lane->wait,
+                              .asks_for = own.asks_for,
+                              .from = number_of_network(&own.from),
+                              .visitor = own.visitor};
     struct fetcher *fetcher;
 
-    if (!begin_waiting(call, is_admitted))
+    if (!begin_waiting(call, who))
         return NULL;
     fetcher = fetcher_new(&turn, &worker->turns, worker->gate->authorities);
     if (!fetcher)
-        end_waiting(call, is_admitted);
+        end_waiting(call, who);
     return fetcher;
 }
 
-void waiting_end_fetch(struct gate_call *call, bool is_admitted, struct fetcher *fetcher)
+void waiting_end_fetch(struct gate_call *call, const struct identity *who, struct fetcher *fetcher)
 {
     if (!fetcher)
         return;
-    end_waiting(call, is_admitted);
+    end_waiting(call, who);
     fetcher_free(fetcher);
 }
 
 /* ---- rows, and questions ---- */
-
-static const struct address_network nobody;
 
 static bool is_past(const struct gate_stored *stored)
 {
     return stored->since_ms == 0 || clock_steady_ms() - stored->since_ms >= WAITING_STORED_MS;
 }
 
-static void begin_anew(struct gate_stored *stored, const struct address_network *from)
+/* Whose: all zero, but its network or its visitor. */
+static void begin_anew(struct gate_stored *stored, const struct gate_stored *whose)
 {
-    *stored = (struct gate_stored){.from = *from, .since_ms = clock_steady_ms()};
+    *stored = *whose;
+    stored->since_ms = clock_steady_ms();
 }
 
 static int count_stored(const struct gate_stored *stored)
@@ -209,75 +243,103 @@ static int count_stored(const struct gate_stored *stored)
     return is_past(stored) ? -1 : n;
 }
 
-/* Returns what is counted of a network, or NULL. */
-static struct gate_stored *find_stored(struct gate_worker *worker,
-                                       const struct address_network *from)
+/* Returns what is counted of somebody, or NULL. */
+static struct gate_stored *find_stored(struct gate_stored all[GATE_STORED_MAX],
+                                       const struct gate_stored *whose)
 {
     for (size_t i = 0; i < GATE_STORED_MAX; i++) {
-        struct gate_stored *stored = &worker->stored[i];
-
-        if (!is_past(stored) && address_same_network(&stored->from, from))
-            return stored;
+        if (!is_past(&all[i]) && all[i].visitor == whose->visitor &&
+            address_same_network(&all[i].from, &whose->from))
+            return &all[i];
     }
     return NULL;
 }
 
 /* The same, or begins to count.  If too many have something, the one with least is forgotten. */
-static struct gate_stored *stored_of(struct gate_worker *worker, const struct address_network *from)
+static struct gate_stored *stored_of(struct gate_stored all[GATE_STORED_MAX],
+                                     const struct gate_stored *whose)
 {
-    struct gate_stored *stored = find_stored(worker, from);
-    struct gate_stored *least = &worker->stored[0];
+    struct gate_stored *stored = find_stored(all, whose);
+    struct gate_stored *least = &all[0];
 
     if (stored)
         return stored;
     for (size_t i = 1; i < GATE_STORED_MAX; i++) {
-        if (count_stored(&worker->stored[i]) < count_stored(least))
-            least = &worker->stored[i];
+        if (count_stored(&all[i]) < count_stored(least))
+            least = &all[i];
     }
-    begin_anew(least, from);
+    begin_anew(least, whose);
     return least;
 }
 
-/* Counts for the address and its wider networks, unless one of them has its most. */
-static bool count_cause(struct gate_call *call, enum gate_cause cause, int most)
+/* Returns whether neither the address nor one of its wider networks has its most. */
+static bool may_cause(struct gate_call *call, enum gate_cause cause, int most)
 {
     struct gate_worker *worker = call->lane->worker;
     const struct address_network from = address_of(call);
 
     for (size_t i = 0; from.is_known && i < address_n_widths(&from); i++) {
-        const struct address_network network = address_widen(&from, address_widths[i].n_bytes);
-        const struct gate_stored *stored = find_stored(worker, &network);
+        const struct gate_stored whose = {.from = address_widen(&from, address_widths[i].n_bytes)};
+        const struct gate_stored *stored = find_stored(worker->stored, &whose);
 
         if (stored && stored->n[cause] >= most * address_widths[i].times)
             return false;
     }
-    for (size_t i = 0; i < address_n_widths(&from); i++) {
-        const struct address_network network = address_widen(&from, address_widths[i].n_bytes);
-
-        stored_of(worker, &network)->n[cause]++;
-    }
     return true;
+}
+
+static void count_cause(struct gate_call *call, enum gate_cause cause)
+{
+    struct gate_worker *worker = call->lane->worker;
+    const struct address_network from = address_of(call);
+
+    for (size_t i = 0; from.is_known && i < address_n_widths(&from); i++) {
+        const struct gate_stored whose = {.from = address_widen(&from, address_widths[i].n_bytes)};
+
+        stored_of(worker->stored, &whose)->n[cause]++;
+    }
 }
 
 bool waiting_may_use(struct gate_call *call)
 {
-    return count_cause(call, GATE_LOGINS, WAITING_LOGINS_MAX);
+    if (!may_cause(call, GATE_LOGINS, WAITING_LOGINS_MAX))
+        return false;
+    count_cause(call, GATE_LOGINS);
+    return true;
 }
 
-bool waiting_may_ask(struct gate_call *call)
+const char *waiting_why_not_ask(struct gate_call *call, const struct identity *who)
 {
-    return count_cause(call, GATE_CHECKS, WAITING_CHECKS_MAX);
+    const struct gate_stored whose = {.visitor = waiting_visitor(call, who)};
+    const struct gate_stored *stored = find_stored(call->lane->worker->visitors, &whose);
+
+    if (stored && stored->n[GATE_CHECKS] >= WAITING_VISITOR_MAX)
+        return "too many checks of this visitor in 10 minutes";
+    if (!lists_admit(call, who) && !may_cause(call, GATE_CHECKS, WAITING_CHECKS_MAX))
+        return "too many checks of this address in 10 minutes";
+    return NULL;
+}
+
+void waiting_count_question(struct gate_call *call, const struct identity *who)
+{
+    const struct gate_stored whose = {.visitor = waiting_visitor(call, who)};
+
+    stored_of(call->lane->worker->visitors, &whose)->n[GATE_CHECKS]++;
+    if (!lists_admit(call, who))
+        count_cause(call, GATE_CHECKS);
 }
 
 bool waiting_may_keep(struct gate_call *call)
 {
+    static const struct gate_stored all;
     struct gate_stored *in_all = &call->lane->worker->stored_in_all;
 
     if (is_past(in_all))
-        begin_anew(in_all, &nobody);
+        begin_anew(in_all, &all);
     if (in_all->n[GATE_WAYS_BACK] >= WAITING_WAYS_BACK_IN_ALL_MAX ||
-        !count_cause(call, GATE_WAYS_BACK, WAITING_WAYS_BACK_MAX))
+        !may_cause(call, GATE_WAYS_BACK, WAITING_WAYS_BACK_MAX))
         return false;
+    count_cause(call, GATE_WAYS_BACK);
     in_all->n[GATE_WAYS_BACK]++;
     return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How much of the gate one address may take: lanes that wait for a provider, or for another lane
- * that asks one, rows that strangers cause, and questions about visitors whom no list lets in.
- * Some lanes stay for checks, and some for visitors of other addresses. */
+/* How much of the gate one address may take, and one visitor from many: lanes that wait for a
+ * provider, or for another lane that asks one, rows that strangers cause, and questions about
+ * visitors.  Some lanes stay for checks, and some for others. */
 #ifndef ADIT_GATE_WAITING_H
 #define ADIT_GATE_WAITING_H
 
@@ -11,19 +11,23 @@
 /* Why the next two may fail. */
 extern const char waiting_fault[];
 
-/* is_admitted, in these four, is whether the call is a visitor's who is signed in and whom the
- * lists let in: some lanes are for nobody else. */
+/* Returns a number for a visitor of the call's account and provider, of whatever address and
+ * session, that tells most of them apart. */
+uint64_t waiting_visitor(const struct gate_call *call, const struct identity *who);
+
+/* who, in these four, is the visitor who is signed in; NULL: somebody signs in.  Some lanes are for
+ * nobody but those whom the lists let in. */
 
 /* Notes that this lane waits for another one that asks a provider.  Returns false if too many wait
- * already, so, in all or of the visitor's address; waiting_unfollow() ends it. */
-MUST_CHECK bool waiting_follow(struct gate_call *call, bool is_admitted);
-void waiting_unfollow(struct gate_call *call, bool is_admitted);
+ * already, so, in all, of the visitor or of the address; waiting_unfollow() ends it. */
+MUST_CHECK bool waiting_follow(struct gate_call *call, const struct identity *who);
+void waiting_unfollow(struct gate_call *call, const struct identity *who);
 
 /* Notes that this lane waits for a provider.  Returns a fetcher to ask it with, which
- * waiting_end_fetch() frees.  Returns NULL if too many lanes wait already, in all or of the
- * visitor's address, or memory is short; that needs no end. */
-MUST_CHECK struct fetcher *waiting_begin_fetch(struct gate_call *call, bool is_admitted);
-void waiting_end_fetch(struct gate_call *call, bool is_admitted, struct fetcher *fetcher);
+ * waiting_end_fetch() frees.  Returns NULL if too many lanes wait already, in all, of the visitor
+ * or of the address, or memory is short; that needs no end. */
+MUST_CHECK struct fetcher *waiting_begin_fetch(struct gate_call *call, const struct identity *who);
+void waiting_end_fetch(struct gate_call *call, const struct identity *who, struct fetcher *fetcher);
 
 /* What one address may do in WAITING_STORED_MS, at each worker, a /64 of IPv6 as much as one, a /56
  * twice and a /48 four times as much: come back with logins, have
@@ -35,14 +39,21 @@ void waiting_end_fetch(struct gate_call *call, bool is_admitted, struct fetcher 
 #define WAITING_WAYS_BACK_MAX 20
 #define WAITING_WAYS_BACK_IN_ALL_MAX 200
 
+/* How often providers are asked in that time about one visitor who is signed in: from however many
+ * addresses and with however many sessions. */
+#define WAITING_VISITOR_MAX 3000
+
 /* Count a row that a login which came back leaves behind for 10 minutes, and one for its way back.
  * Return false, and count nothing, if there are too many. */
 MUST_CHECK bool waiting_may_use(struct gate_call *call);
 MUST_CHECK bool waiting_may_keep(struct gate_call *call);
 
-/* Counts a question to a provider about a visitor who is signed in, but whom no list lets in: such
- * a session is never ended, and may be asked about as long as it lasts.  Returns false, and counts
- * nothing, if there are too many. */
-MUST_CHECK bool waiting_may_ask(struct gate_call *call);
+/* Returns NULL if a provider may be asked about a visitor who is signed in, or why it may not,
+ * static: too often about the visitor, or if no list lets the visitor in, from the address: such a
+ * session is never ended, and may be asked about as long as it lasts. */
+MUST_CHECK const char *waiting_why_not_ask(struct gate_call *call, const struct identity *who);
+
+/* Counts such a question. */
+void waiting_count_question(struct gate_call *call, const struct identity *who);
 
 #endif

@@ -80,6 +80,38 @@ class Limits(GateCase):
         self.assertEqual(found.count(200), 28)
         self.assertEqual(self.gate.mock.requests.count("user"), 1)
 
+    def test_one_visitor_of_many_sessions_and_addresses(self):
+        """However many there are, they leave room for the checks and sign-ins of others."""
+        self.gate.module(auth_check_interval=30)
+        self.gate.clock.set(START)
+        browsers = [self.signed_in("alice") for _ in range(32)]
+        other = self.signed_in("bob")
+        self.gate.mock.requests.clear()
+        self.gate.mock.released.clear()
+        self.addCleanup(self.gate.mock.released.set)
+        self.gate.mock.faults["user"] = ("held",)
+        found, found_of_other = [], []
+
+        def ask_all(gate, browsers, found):
+            threads = [threading.Thread(target=lambda n=n, browser=browser: found.append(
+                gate.ask(browser, REMOTE_ADDR="192.0.2.%d" % n)[0]))
+                for n, browser in enumerate(browsers)]
+            for thread in threads:
+                thread.start()
+            return threads
+        with self.one_worker() as gate:
+            self.clock.set(START + 30)
+            threads = ask_all(gate, browsers, found)
+            until(lambda: len(found) == 4, "the refusals of 4 of 32")
+            self.assertEqual(found, [503] * 4)
+            until(lambda: self.gate.mock.requests.count("user") == 28, "28 questions")
+            threads += ask_all(gate, [other], found_of_other)
+            until(lambda: self.gate.mock.requests.count("user") == 29, "the other's question")
+            self.gate.mock.released.set()
+            for thread in threads:
+                thread.join()
+        self.assertEqual((found.count(200), found_of_other), (28, [200]))
+
     def test_many_sessions(self):
         """However many good sessions a request has, the gate asks for their rows at once."""
         self.gate.module()

@@ -172,6 +172,37 @@ START_TEST(many_lanes_of_one_are_one)
 }
 END_TEST
 
+START_TEST(networks_of_one_visitor_are_one)
+{
+    struct reader *of_other_visitor = &readers[N_LANES - 1];
+    struct reader *who_signs_in = &readers[N_LANES - 2];
+
+    for (size_t i = 0; i < N_LANES; i++) {
+        readers[i].turn.from = (uint32_t)i;
+        readers[i].turn.visitor = 1;
+    }
+    of_other_visitor->turn.visitor = 2;
+    who_signs_in->turn.visitor = 0;
+    all_begin();
+    let_pass_ms(300);
+    ck_assert_int_eq(of_other_visitor->n_turns, 100);
+    ck_assert_int_eq(who_signs_in->n_turns, 100);
+}
+END_TEST
+
+/* Nobody knows who signs in: these are no one visitor. */
+START_TEST(visitors_who_sign_in_are_many)
+{
+    for (size_t i = 0; i < N_LANES; i++)
+        readers[i].turn.from = (uint32_t)i;
+    readers[0].turn.visitor = 1;
+    all_begin();
+    let_pass_ms(3 * N_LANES);
+    for (size_t i = 0; i < N_LANES; i++)
+        ck_assert_int_eq(readers[i].n_turns, 3);
+}
+END_TEST
+
 START_TEST(networks_of_one_account_do_not_count_elsewhere)
 {
     struct reader *other = &readers[N_LANES - 1];
@@ -224,6 +255,8 @@ Suite *gate_turn_suite(void)
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, lanes_of_one_go_round);
     tcase_add_test(tests, many_lanes_of_one_are_one);
+    tcase_add_test(tests, networks_of_one_visitor_are_one);
+    tcase_add_test(tests, visitors_who_sign_in_are_many);
     tcase_add_test(tests, networks_of_one_account_do_not_count_elsewhere);
     tcase_add_test(tests, one_turn_of_a_pass);
     tcase_add_test(tests, a_turn_that_does_not_come_in_time);

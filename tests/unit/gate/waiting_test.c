@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of how many rows visitors of one address may cause. */
+/* Tests of how much visitors of one address may cause, and one visitor of many. */
 #include "gate/waiting.h"
 
 #include <check.h>
@@ -11,6 +11,7 @@ static const struct gate gate;
 static struct gate_worker worker;
 static struct session_place place; /* of the next calls */
 static struct turn latest;         /* of a fetcher */
+static const char *subject;        /* of the next visitors who are signed in; NULL: one each */
 
 struct fetcher *__real_fetcher_new(const struct turn *turn, struct turns *turns,
                                    struct authorities *authorities);
@@ -42,15 +43,54 @@ static int count_until_refused(const char *address, bool (*may)(struct gate_call
     return n;
 }
 
+/* Returns whether a visitor who is signed in may do something. */
+static bool may_as_visitor(struct gate_call *call,
+                           bool (*may)(struct gate_call *, const struct identity *))
+{
+    static int n_subjects;
+    char other[16];
+    struct identity who;
+
+    snprintf(other, sizeof other, "%d", n_subjects++);
+    who = (struct identity){.subject = text_of(subject ? subject : other)};
+    return may(call, &who);
+}
+
 static bool follows(struct gate_call *call)
 {
-    return waiting_follow(call, false);
+    return waiting_follow(call, NULL);
+}
+
+static bool follows_check(struct gate_call *call)
+{
+    return may_as_visitor(call, waiting_follow);
+}
+
+static bool asks(struct gate_call *call, const struct identity *who)
+{
+    if (waiting_why_not_ask(call, who))
+        return false;
+    waiting_count_question(call, who);
+    return true;
+}
+
+static bool may_ask(struct gate_call *call)
+{
+    return may_as_visitor(call, asks);
+}
+
+/* A module whose lists do not let a visitor in. */
+static bool may_ask_unlisted(struct gate_call *call)
+{
+    call->stored.module.config.email_addresses =
+        (struct text_list){.items = &(struct text){"a@example.com", 13}, .n = 1, .given = true};
+    return may_ask(call);
 }
 
 /* Its fetcher stays: the lane waits. */
-static bool begins(struct gate_call *call, bool is_admitted)
+static bool begins(struct gate_call *call, const struct identity *who)
 {
-    struct fetcher *fetcher = waiting_begin_fetch(call, is_admitted);
+    struct fetcher *fetcher = waiting_begin_fetch(call, who);
 
     if (fetcher)
         fetcher_free(fetcher);
@@ -59,12 +99,12 @@ static bool begins(struct gate_call *call, bool is_admitted)
 
 static bool begins_fetch(struct gate_call *call)
 {
-    return begins(call, false);
+    return begins(call, NULL);
 }
 
 static bool begins_check(struct gate_call *call)
 {
-    return begins(call, true);
+    return may_as_visitor(call, begins);
 }
 
 /* Tries from so many /64 of 2001:db8::/32, `apart` from one another.  Returns how many may. */
@@ -84,6 +124,7 @@ static void start(void)
 {
     worker = (struct gate_worker){.gate = &gate};
     place = (struct session_place){.provider = 0};
+    subject = NULL;
 }
 
 START_TEST(logins_of_an_address)
@@ -118,11 +159,39 @@ END_TEST
 
 START_TEST(checks_of_an_address)
 {
-    ck_assert_int_eq(count_until_refused("192.0.2.1", waiting_may_ask, 5000), WAITING_CHECKS_MAX);
-    ck_assert(try_from("192.0.2.2", waiting_may_ask));
+    ck_assert_int_eq(count_until_refused("192.0.2.1", may_ask_unlisted, 5000), WAITING_CHECKS_MAX);
+    ck_assert(try_from("192.0.2.2", may_ask_unlisted));
     /* They leave sign-ins to the others of the address. */
     ck_assert(try_from("192.0.2.1", waiting_may_use));
-    ck_assert_int_eq(count_until_refused("127.0.0.1", waiting_may_ask, 5000), 5000);
+    ck_assert_int_eq(count_until_refused("127.0.0.1", may_ask_unlisted, 5000), 5000);
+    /* Who is let in does not count for the address. */
+    ck_assert(try_from("192.0.2.1", may_ask));
+}
+END_TEST
+
+/* Whoever is signed in many times, and comes from many addresses, is one visitor. */
+START_TEST(checks_of_a_visitor)
+{
+    char address[32];
+    int n = 0;
+
+    place = (struct session_place){.account_id = text_of("a"), .provider = 1};
+    subject = "a";
+    for (int i = 0; i < 2 * WAITING_VISITOR_MAX; i++) {
+        snprintf(address, sizeof address, "198.51.%d.%d", i / 250, i % 250);
+        n += try_from(address, may_ask);
+    }
+    ck_assert_int_eq(n, WAITING_VISITOR_MAX);
+    place.provider = 2;
+    ck_assert(try_from("198.51.0.0", may_ask));
+    place.provider = 1;
+    subject = NULL;
+    /* As many others as there is room for do not make the gate forget that. */
+    ck_assert_int_eq(count_until_refused("198.51.0.0", may_ask, 4 * GATE_STORED_MAX),
+                     4 * GATE_STORED_MAX);
+    subject = "a";
+    ck_assert(!try_from("203.0.113.1", may_ask));
+    ck_assert(!try_from(NULL, may_ask));
 }
 END_TEST
 
@@ -210,11 +279,89 @@ START_TEST(lanes_of_modules)
 }
 END_TEST
 
+/* A visitor who is signed in leaves lanes to others, however many addresses there are. */
+static void leaves_lanes(bool (*may)(struct gate_call *))
+{
+    char address[32];
+    int n = 0;
+
+    place = (struct session_place){.account_id = text_of("a"), .provider = 1};
+    worker = (struct gate_worker){.gate = &gate};
+    subject = "a";
+    for (int i = 0; i < 100; i++) {
+        snprintf(address, sizeof address, "198.51.%d.1", i);
+        n += try_from(address, may);
+    }
+    ck_assert_int_eq(n, GATE_WAITING_MAX / 2);
+    subject = "b";
+    ck_assert(try_from("198.51.0.1", begins_check));
+    ck_assert(try_from("198.51.0.1", begins_fetch));
+    ck_assert(try_from("198.51.0.1", follows_check));
+}
+
+START_TEST(lanes_of_a_visitor)
+{
+    leaves_lanes(begins_check);
+    leaves_lanes(follows_check);
+}
+END_TEST
+
+static bool begin_and_end(struct gate_call *call, const struct identity *who)
+{
+    struct fetcher *fetcher = waiting_begin_fetch(call, who);
+
+    if (fetcher)
+        waiting_end_fetch(call, who, fetcher);
+    return fetcher != NULL;
+}
+
+static bool has_begun_and_ended(struct gate_call *call)
+{
+    return may_as_visitor(call, begin_and_end);
+}
+
+/* A lane that ends is the one of its visitor. */
+START_TEST(end_of_a_visitors_lane)
+{
+    subject = "a";
+    ck_assert(try_from("192.0.2.1", begins_check));
+    subject = "b";
+    ck_assert(try_from("192.0.2.1", has_begun_and_ended));
+    subject = "a";
+    ck_assert_int_eq(count_until_refused("192.0.2.1", begins_check, 100), GATE_WAITING_MAX / 2 - 1);
+    subject = "b";
+    ck_assert_int_eq(count_until_refused("192.0.2.2", has_begun_and_ended, 100), 100);
+    ck_assert_int_eq(worker.n_waiting, GATE_WAITING_MAX / 2);
+}
+END_TEST
+
 static struct turn turn_from(const char *address)
 {
     ck_assert(try_from(address, begins_fetch));
     return latest;
 }
+
+static struct turn turn_of_visitor(const char *who, const char *address)
+{
+    subject = who;
+    ck_assert(try_from(address, begins_check));
+    return latest;
+}
+
+START_TEST(turns_of_visitors)
+{
+    struct turn own;
+
+    place = (struct session_place){.account_id = text_of("a"), .provider = 1};
+    own = turn_of_visitor("a", "192.0.2.1");
+    ck_assert_uint_ne(own.visitor, 0);
+    ck_assert(turn_of_visitor("a", "192.0.2.2").visitor == own.visitor);
+    ck_assert_uint_ne(turn_of_visitor("b", "192.0.2.1").visitor, own.visitor);
+    ck_assert_uint_eq(turn_from("192.0.2.1").visitor, 0);
+    place.provider = 2;
+    ck_assert_uint_ne(turn_of_visitor("a", "192.0.2.1").visitor, own.visitor);
+}
+END_TEST
 
 /* A client has one turn with all of its addresses, at the modules of each account and provider. */
 START_TEST(turns_of_networks_and_modules)
@@ -252,12 +399,16 @@ Suite *gate_waiting_suite(void)
     tcase_add_checked_fixture(tcase, start, NULL);
     tcase_add_test(tcase, logins_of_an_address);
     tcase_add_test(tcase, checks_of_an_address);
+    tcase_add_test(tcase, checks_of_a_visitor);
     tcase_add_test(tcase, many_addresses);
     tcase_add_test(tcase, ways_back);
     tcase_add_test(tcase, lanes);
     tcase_add_test(tcase, lanes_of_wide_networks);
     tcase_add_test(tcase, lanes_of_modules);
+    tcase_add_test(tcase, lanes_of_a_visitor);
+    tcase_add_test(tcase, end_of_a_visitors_lane);
     tcase_add_test(tcase, turns_of_networks_and_modules);
+    tcase_add_test(tcase, turns_of_visitors);
     tcase_add_test(tcase, rows_of_wide_networks);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of which answers of providers are kept. */
+#include "gate/recheck.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "gate/waiting.h"
+#include "suites.h"
+
+static struct gate gate;
+static struct gate_worker worker;
+static struct gate_lane lane;
+
+/* No lane may wait for the provider: so each answer is that nobody knows. */
+static void start(void)
+{
+    gate = (struct gate){.conf.log = {.level = LOG_LEVEL_ERROR}};
+    worker = (struct gate_worker){.gate = &gate, .n_waiting = GATE_WAITING_MAX};
+    lane = (struct gate_lane){.worker = &worker};
+}
+
+static void end(void)
+{
+    rechecks_free(&worker.rechecks);
+    arena_free(&lane.arena);
+}
+
+static struct session session_of(const char *subject, uint32_t which)
+{
+    struct session session = {.token = text_of("token"),
+                              .identity = {.known = IDENTITY_ALL, .subject = text_of(subject)}};
+
+    memcpy(session.id, subject, 1);
+    memcpy(session.id + 1, &which, sizeof which);
+    return session;
+}
+
+static void ask(const char *subject, uint32_t which)
+{
+    const struct request request = {.others = {[GATE_ADIT_URL] = "https://app.example.com"}};
+    struct gate_call call = {.lane = &lane,
+                             .request = &request,
+                             .place = {.account_id = text_of("ac_1"), .provider = 1},
+                             .stored = {.has_module = true,
+                                        .module = {.auth_check_interval = 30,
+                                                   .config = {.client_id = text_of("client")}}}};
+    struct session session = session_of(subject, which);
+
+    ck_assert_int_eq(recheck(&call, &session), PROVIDER_AWAY);
+}
+
+static bool is_kept(const char *subject, uint32_t which)
+{
+    const struct session session = session_of(subject, which);
+
+    for (size_t i = 0; i < RECHECKS_MAX; i++) {
+        if (memcmp(worker.rechecks.items[i].id, session.id, SESSION_ID_LEN) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The answers about others stay, and the newest ones about the visitor. */
+START_TEST(many_sessions_of_one_visitor)
+{
+    const uint32_t n = RECHECKS_MAX + 50;
+    uint32_t n_kept = 0;
+
+    ask("b", 0);
+    for (uint32_t i = 0; i < n; i++)
+        ask("a", i);
+    ck_assert(is_kept("b", 0));
+    for (uint32_t i = 0; i < n; i++)
+        n_kept += is_kept("a", i);
+    ck_assert_uint_eq(n_kept, RECHECKS_OF_VISITOR_MAX);
+    ck_assert(is_kept("a", n - 1));
+}
+END_TEST
+
+/* Only questions count, and not those for which there was no lane. */
+START_TEST(no_lane)
+{
+    ask("b", 0);
+    for (size_t i = 0; i < GATE_STORED_MAX; i++)
+        ck_assert_int_eq(worker.visitors[i].n[GATE_CHECKS], 0);
+}
+END_TEST
+
+Suite *gate_recheck_suite(void)
+{
+    Suite *suite = suite_create("gate/recheck");
+    TCase *tests = tcase_create("recheck");
+
+    tcase_add_checked_fixture(tests, start, end);
+    tcase_add_test(tests, many_sessions_of_one_visitor);
+    tcase_add_test(tests, no_lane);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
