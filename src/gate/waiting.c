@@ -329,6 +329,21 @@ void waiting_count_question(struct gate_call *call, const struct identity *who)
         count_cause(call, GATE_CHECKS);
 }
 
+/* Whoever has several addresses leaves some ways back to others, too. */
+static bool has_way_back(struct gate_call *call, int left)
+{
+    const struct address_network from = address_of(call);
+
+    for (size_t i = 0; from.is_known && i < address_n_widths(&from); i++) {
+        const struct gate_stored whose = {.from = address_widen(&from, address_widths[i].n_bytes)};
+        const struct gate_stored *stored = find_stored(call->lane->worker->stored, &whose);
+
+        if (!has_share(left, stored ? stored->n[GATE_WAYS_BACK] : 0, address_widths[i].times))
+            return false;
+    }
+    return left > 0;
+}
+
 bool waiting_may_keep(struct gate_call *call)
 {
     static const struct gate_stored all;
@@ -336,7 +351,7 @@ bool waiting_may_keep(struct gate_call *call)
 
     if (is_past(in_all))
         begin_anew(in_all, &all);
-    if (in_all->n[GATE_WAYS_BACK] >= WAITING_WAYS_BACK_IN_ALL_MAX ||
+    if (!has_way_back(call, WAITING_WAYS_BACK_IN_ALL_MAX - in_all->n[GATE_WAYS_BACK]) ||
         !may_cause(call, GATE_WAYS_BACK, WAITING_WAYS_BACK_MAX))
         return false;
     count_cause(call, GATE_WAYS_BACK);

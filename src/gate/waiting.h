@@ -32,7 +32,7 @@ void waiting_end_fetch(struct gate_call *call, const struct identity *who, struc
 /* What one address may do in WAITING_STORED_MS, at each worker, a /64 of IPv6 as much as one, a /56
  * twice and a /48 four times as much: come back with logins, have
  * providers asked about visitors whom no list lets in, and have long ways back stored, of which
- * there are so many in all. */
+ * there are so many in all, and an eighth of those that are left for an address. */
 #define WAITING_STORED_MS ((int64_t)600 * 1000)
 #define WAITING_LOGINS_MAX 1000
 #define WAITING_CHECKS_MAX 1000

@@ -213,6 +213,20 @@ START_TEST(ways_back)
 }
 END_TEST
 
+START_TEST(ways_back_of_many_addresses)
+{
+    int n = 0;
+    char address[32];
+
+    for (int i = 0; i < WAITING_WAYS_BACK_IN_ALL_MAX / WAITING_WAYS_BACK_MAX; i++) {
+        snprintf(address, sizeof address, "198.51.100.%d", i);
+        n += count_until_refused(address, waiting_may_keep, 5000);
+    }
+    ck_assert_int_gt(n, WAITING_WAYS_BACK_IN_ALL_MAX / 2);
+    ck_assert_int_gt(count_until_refused("192.0.2.1", waiting_may_keep, 5000), 1);
+}
+END_TEST
+
 /* Whoever has several addresses leaves lanes for others, and so do the requests of one page. */
 START_TEST(lanes)
 {
@@ -402,6 +416,7 @@ Suite *gate_waiting_suite(void)
     tcase_add_test(tcase, checks_of_a_visitor);
     tcase_add_test(tcase, many_addresses);
     tcase_add_test(tcase, ways_back);
+    tcase_add_test(tcase, ways_back_of_many_addresses);
     tcase_add_test(tcase, lanes);
     tcase_add_test(tcase, lanes_of_wide_networks);
     tcase_add_test(tcase, lanes_of_modules);
