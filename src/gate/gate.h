@@ -59,7 +59,7 @@ struct gate_waiting {
 
 /* What visitors cause. */
 enum gate_cause {
-    GATE_LOGINS,    /* that came back */
+    GATE_LOGINS,    /* that came back; of a visitor: that signed in */
     GATE_CHECKS,    /* questions about visitors; of an address: if no list lets them in */
     GATE_WAYS_BACK, /* long ones, which are stored */
     GATE_N_CAUSES
@@ -97,7 +97,7 @@ struct gate_worker {
     int n_following; /* those that wait for another lane */
     struct gate_waiting waiting[GATE_WAITING_MAX];
     struct gate_stored stored[GATE_STORED_MAX];
-    struct gate_stored visitors[GATE_STORED_MAX]; /* their GATE_CHECKS */
+    struct gate_stored visitors[GATE_STORED_MAX]; /* their GATE_LOGINS and GATE_CHECKS */
     struct gate_stored stored_in_all;             /* its GATE_WAYS_BACK */
 };
 

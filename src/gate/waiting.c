@@ -308,12 +308,26 @@ bool waiting_may_use(struct gate_call *call)
     return true;
 }
 
-const char *waiting_why_not_ask(struct gate_call *call, const struct identity *who)
+static struct gate_stored *visitor_of(struct gate_call *call, const struct identity *who)
 {
     const struct gate_stored whose = {.visitor = waiting_visitor(call, who)};
-    const struct gate_stored *stored = find_stored(call->lane->worker->visitors, &whose);
 
-    if (stored && stored->n[GATE_CHECKS] >= WAITING_VISITOR_MAX)
+    return stored_of(call->lane->worker->visitors, &whose);
+}
+
+bool waiting_may_sign_in(struct gate_call *call, const struct identity *who)
+{
+    struct gate_stored *visitor = visitor_of(call, who);
+
+    if (visitor->n[GATE_LOGINS] >= WAITING_VISITOR_SIGN_INS_MAX)
+        return false;
+    visitor->n[GATE_LOGINS]++;
+    return true;
+}
+
+const char *waiting_why_not_ask(struct gate_call *call, const struct identity *who)
+{
+    if (visitor_of(call, who)->n[GATE_CHECKS] >= WAITING_VISITOR_CHECKS_MAX)
         return "too many checks of this visitor in 10 minutes";
     if (!lists_admit(call, who) && !may_cause(call, GATE_CHECKS, WAITING_CHECKS_MAX))
         return "too many checks of this address in 10 minutes";
@@ -322,9 +336,7 @@ const char *waiting_why_not_ask(struct gate_call *call, const struct identity *w
 
 void waiting_count_question(struct gate_call *call, const struct identity *who)
 {
-    const struct gate_stored whose = {.visitor = waiting_visitor(call, who)};
-
-    stored_of(call->lane->worker->visitors, &whose)->n[GATE_CHECKS]++;
+    visitor_of(call, who)->n[GATE_CHECKS]++;
     if (!lists_admit(call, who))
         count_cause(call, GATE_CHECKS);
 }

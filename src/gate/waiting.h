@@ -39,14 +39,19 @@ void waiting_end_fetch(struct gate_call *call, const struct identity *who, struc
 #define WAITING_WAYS_BACK_MAX 20
 #define WAITING_WAYS_BACK_IN_ALL_MAX 200
 
-/* How often providers are asked in that time about one visitor who is signed in: from however many
- * addresses and with however many sessions. */
-#define WAITING_VISITOR_MAX 3000
+/* What one visitor may do in that time, from however many addresses: sign in, and with however many
+ * sessions have providers asked. */
+#define WAITING_VISITOR_SIGN_INS_MAX 200
+#define WAITING_VISITOR_CHECKS_MAX 3000
 
 /* Count a row that a login which came back leaves behind for 10 minutes, and one for its way back.
  * Return false, and count nothing, if there are too many. */
 MUST_CHECK bool waiting_may_use(struct gate_call *call);
 MUST_CHECK bool waiting_may_keep(struct gate_call *call);
+
+/* Counts a sign-in of a visitor: its session may leave a row for 30 days.  Returns false, and
+ * counts nothing, if there are too many. */
+MUST_CHECK bool waiting_may_sign_in(struct gate_call *call, const struct identity *who);
 
 /* Returns NULL if a provider may be asked about a visitor who is signed in, or why it may not,
  * static: too often about the visitor, or if no list lets the visitor in, from the address: such a

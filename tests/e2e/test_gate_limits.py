@@ -112,6 +112,23 @@ class Limits(GateCase):
                 thread.join()
         self.assertEqual((found.count(200), found_of_other), (28, [200]))
 
+    def sign_in_at(self, gate, user):
+        """Signs in without a browser.  Returns the status."""
+        _, headers = gate.ask(HTTP_SEC_FETCH_MODE="navigate")
+        path = self.gate.callback(headers["X-Adit-Location"], user)
+        return gate.ask(ADIT_CHECK="", REQUEST_URI=path, QUERY_STRING=path.partition("?")[2],
+                        HTTP_COOKIE=headers["Set-Cookie"].partition(";")[0])[0]
+
+    def test_sign_ins_of_one_visitor(self):
+        """Whoever signs in and out leaves a row each time, and may do so only so often."""
+        self.gate.module()
+        with Program(self.gate, ("-w", "1")) as gate:
+            statuses = [self.sign_in_at(gate, "alice") for _ in range(202)]
+            self.assertEqual(statuses, [302] * 200 + [503] * 2)
+            self.assertEqual(self.sign_in_at(gate, "bob"), 302)
+            self.assertIn("too many sign-ins of this visitor in 10 minutes",
+                          {line.get("cause") for line in gate.events()})
+
     def test_many_sessions(self):
         """However many good sessions a request has, the gate asks for their rows at once."""
         self.gate.module()

@@ -79,6 +79,11 @@ static bool may_ask(struct gate_call *call)
     return may_as_visitor(call, asks);
 }
 
+static bool may_sign_in(struct gate_call *call)
+{
+    return may_as_visitor(call, waiting_may_sign_in);
+}
+
 /* A module whose lists do not let a visitor in. */
 static bool may_ask_unlisted(struct gate_call *call)
 {
@@ -177,11 +182,11 @@ START_TEST(checks_of_a_visitor)
 
     place = (struct session_place){.account_id = text_of("a"), .provider = 1};
     subject = "a";
-    for (int i = 0; i < 2 * WAITING_VISITOR_MAX; i++) {
+    for (int i = 0; i < 2 * WAITING_VISITOR_CHECKS_MAX; i++) {
         snprintf(address, sizeof address, "198.51.%d.%d", i / 250, i % 250);
         n += try_from(address, may_ask);
     }
-    ck_assert_int_eq(n, WAITING_VISITOR_MAX);
+    ck_assert_int_eq(n, WAITING_VISITOR_CHECKS_MAX);
     place.provider = 2;
     ck_assert(try_from("198.51.0.0", may_ask));
     place.provider = 1;
@@ -290,6 +295,18 @@ START_TEST(lanes_of_modules)
     ck_assert(try_from("192.0.2.1", begins_fetch));
     place = (struct session_place){.account_id = text_of("b"), .provider = 1};
     ck_assert(try_from("192.0.2.201", begins_check));
+}
+END_TEST
+
+START_TEST(sign_ins_of_a_visitor)
+{
+    subject = "a";
+    ck_assert_int_eq(count_until_refused("192.0.2.1", may_sign_in, 5000),
+                     WAITING_VISITOR_SIGN_INS_MAX);
+    ck_assert(!try_from("192.0.2.2", may_sign_in));
+    ck_assert(try_from("192.0.2.1", may_ask));
+    subject = "b";
+    ck_assert(try_from("192.0.2.1", may_sign_in));
 }
 END_TEST
 
@@ -414,6 +431,7 @@ Suite *gate_waiting_suite(void)
     tcase_add_test(tcase, logins_of_an_address);
     tcase_add_test(tcase, checks_of_an_address);
     tcase_add_test(tcase, checks_of_a_visitor);
+    tcase_add_test(tcase, sign_ins_of_a_visitor);
     tcase_add_test(tcase, many_addresses);
     tcase_add_test(tcase, ways_back);
     tcase_add_test(tcase, ways_back_of_many_addresses);
