@@ -62,6 +62,7 @@ enum gate_cause {
     GATE_LOGINS,    /* that came back; of a visitor: that signed in */
     GATE_CHECKS,    /* questions about visitors; of an address: if no list lets them in */
     GATE_WAYS_BACK, /* long ones, which are stored */
+    GATE_ENDS,      /* of sessions of visitors whom no list has let in */
     GATE_N_CAUSES
 };
 
@@ -98,7 +99,7 @@ struct gate_worker {
     struct gate_waiting waiting[GATE_WAITING_MAX];
     struct gate_stored stored[GATE_STORED_MAX];
     struct gate_stored visitors[GATE_STORED_MAX]; /* their GATE_LOGINS and GATE_CHECKS */
-    struct gate_stored stored_in_all;             /* its GATE_WAYS_BACK */
+    struct gate_stored stored_in_all;             /* its GATE_WAYS_BACK and GATE_ENDS */
 };
 
 /* What a lane works with. */

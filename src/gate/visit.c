@@ -7,6 +7,7 @@
 #include "crypt/key.h"
 #include "gate/row.h"
 #include "gate/rules.h"
+#include "gate/waiting.h"
 
 static struct text id_text(const struct session *session, char id[SESSION_ID_SIZE])
 {
@@ -438,9 +439,9 @@ static bool is_new_id(struct gate_call *call, struct text_list *ids, const struc
     return true;
 }
 
-bool visit_leaves_row(const struct gate_call *call, const struct session *session)
+bool visit_leaves_row(struct gate_call *call, const struct session *session)
 {
-    return !session->is_stranger || is_let_in_now(call, session);
+    return !session->is_stranger || is_let_in_now(call, session) || waiting_may_end(call);
 }
 
 /* Ends a session that a cookie holds. */

@@ -54,13 +54,13 @@ MUST_CHECK bool visit_find_tokens(struct gate_call *call, struct session *sessio
 void visit_bind(const struct gate_call *call, struct session *session);
 
 /* Ends, and logs, all sessions that the request's cookies prove, whichever of them visit_find()
- * would find.  Those of visitors whom no list has let in so far leave no row.  Returns false with
+ * would find.  Returns false with
  * *err; some may have ended then. */
 MUST_CHECK bool visit_end_all(struct gate_call *call, struct error *err);
 
-/* Returns whether the end of the session makes a row: not if no list has let the visitor in so far,
- * nor does now.  Strangers have nothing to lose, and fill no table. */
-bool visit_leaves_row(const struct gate_call *call, const struct session *session);
+/* Returns whether the end of the session makes a row.  Of visitors whom no list has let in so far,
+ * nor does now, only few do, which this counts: they may be let in later, and fill no table. */
+MUST_CHECK bool visit_leaves_row(struct gate_call *call, const struct session *session);
 
 /* Notes that the session has ended.  Returns false with *err. */
 MUST_CHECK bool visit_end(struct gate_call *call, const struct session *session, struct error *err);

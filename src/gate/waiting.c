@@ -341,8 +341,8 @@ void waiting_count_question(struct gate_call *call, const struct identity *who)
         count_cause(call, GATE_CHECKS);
 }
 
-/* Whoever has several addresses leaves some ways back to others, too. */
-static bool has_way_back(struct gate_call *call, int left)
+/* Whoever has several addresses leaves some rows to others, too. */
+static bool has_row(struct gate_call *call, enum gate_cause cause, int left)
 {
     const struct address_network from = address_of(call);
 
@@ -350,23 +350,32 @@ static bool has_way_back(struct gate_call *call, int left)
         const struct gate_stored whose = {.from = address_widen(&from, address_widths[i].n_bytes)};
         const struct gate_stored *stored = find_stored(call->lane->worker->stored, &whose);
 
-        if (!has_share(left, stored ? stored->n[GATE_WAYS_BACK] : 0, address_widths[i].times))
+        if (!has_share(left, stored ? stored->n[cause] : 0, address_widths[i].times))
             return false;
     }
     return left > 0;
 }
 
-bool waiting_may_keep(struct gate_call *call)
+static bool may_store(struct gate_call *call, enum gate_cause cause, int most, int most_in_all)
 {
     static const struct gate_stored all;
     struct gate_stored *in_all = &call->lane->worker->stored_in_all;
 
     if (is_past(in_all))
         begin_anew(in_all, &all);
-    if (!has_way_back(call, WAITING_WAYS_BACK_IN_ALL_MAX - in_all->n[GATE_WAYS_BACK]) ||
-        !may_cause(call, GATE_WAYS_BACK, WAITING_WAYS_BACK_MAX))
+    if (!has_row(call, cause, most_in_all - in_all->n[cause]) || !may_cause(call, cause, most))
         return false;
-    count_cause(call, GATE_WAYS_BACK);
-    in_all->n[GATE_WAYS_BACK]++;
+    count_cause(call, cause);
+    in_all->n[cause]++;
     return true;
+}
+
+bool waiting_may_keep(struct gate_call *call)
+{
+    return may_store(call, GATE_WAYS_BACK, WAITING_WAYS_BACK_MAX, WAITING_WAYS_BACK_IN_ALL_MAX);
+}
+
+bool waiting_may_end(struct gate_call *call)
+{
+    return may_store(call, GATE_ENDS, WAITING_ENDS_IN_ALL_MAX, WAITING_ENDS_IN_ALL_MAX);
 }

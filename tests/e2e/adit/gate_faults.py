@@ -276,12 +276,22 @@ class Lasting:
         browser = self.start("alice", auth_check_interval=30, config={"teams": ["nobody/else"]})
         self.shows(browser.ask(), 403, "Not allowed")
         self.assertEqual(self.rows("sealed IS NOT NULL"), 0)
-        # Nor does who signs out.  The one row says that the login has come back.
-        self.shows(browser.copy().ask("/_adit/logout", "POST", body=b""), 200, "Signed out")
+        # The one row says that the login has come back.
         self.assertEqual(self.rows(), 1)
         self.gate.module(auth_check_interval=30)
         self.passes(self.at(29, browser))
         self.is_sent_to_provider(self.at(30, browser))
+
+    def test_end_of_who_is_not_let_in(self):
+        """A copy of the cookie is refused, also once the lists let the visitor in."""
+        self.gate.stack.psql("DELETE FROM adit.gate_session")
+        browser = self.start("alice", auth_check_interval=30, config={"teams": ["nobody/else"]})
+        self.shows(browser.ask(), 403, "Not allowed")
+        thief = browser.copy()
+        self.shows(browser.ask("/_adit/logout", "POST", body=b""), 200, "Signed out")
+        self.assertEqual((self.rows(), self.rows("sealed IS NOT NULL")), (2, 0))
+        self.gate.module(auth_check_interval=30)
+        self.is_sent_to_provider(self.at(29, thief))
 
     # ---- the module that a session is of ----
 
