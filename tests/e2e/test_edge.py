@@ -414,7 +414,7 @@ class Life(unittest.TestCase):
         clone.store()
         programs = clone.programs()
         os.kill(clone.keeper(), signal.SIGKILL)
-        until(lambda: not any(os.path.exists("/proc/%d" % pid) for pid in programs.values()),
+        until(lambda: not any(os.path.exists("/proc/%d/exe" % pid) for pid in programs.values()),
               "the end of the programs")
         self.assertTrue(clone.answers())
         clone.start()
