@@ -41,7 +41,7 @@ DECLARE
             {"table": "migration", "may": ["SELECT"]},
             {"table": "account", "select": ["id"]},
             {"table": "ssh_credential", "update": [],
-             "select": ["account_id", "id", "owner_id", "fingerprint", "acl", "from_own_key", "revision"]},
+             "select": ["account_id", "id", "owner_id", "fingerprint", "acl", "standing", "revision"]},
             {"table": "oauth_module", "select": [], "update": []},
             {"table": "mutual_tls_module", "may": ["SELECT"], "update": []},
             {"table": "audit_event", "select": [], "update": []},

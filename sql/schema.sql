@@ -135,7 +135,7 @@ CREATE TABLE adit.ssh_credential (
     metadata text NOT NULL DEFAULT '',
     acl text[] NOT NULL DEFAULT '{}',
     public_key text NOT NULL,
-    from_own_key boolean NOT NULL DEFAULT false,
+    standing text COLLATE "C" NOT NULL DEFAULT 'given',
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     revision bigint NOT NULL DEFAULT adit.new_revision(),
     PRIMARY KEY (account_id, id),
@@ -147,6 +147,7 @@ CREATE TABLE adit.ssh_credential (
     CONSTRAINT ssh_credential_metadata_length CHECK (octet_length(metadata) <= 4096),
     CONSTRAINT ssh_credential_public_key_length
         CHECK (octet_length(public_key) BETWEEN 1 AND 16384),
+    CONSTRAINT ssh_credential_standing CHECK (standing IN ('given', 'own', 'superseded')),
     CONSTRAINT ssh_credential_acl_shape
         CHECK (CASE WHEN coalesce(array_ndims(acl), 1) <> 1 THEN false
                ELSE cardinality(acl) <= 1000 AND array_position(acl, NULL) IS NULL END)
@@ -191,8 +192,8 @@ COMMENT ON COLUMN adit.ssh_credential.metadata IS 'Whatever the caller keeps her
 COMMENT ON COLUMN adit.ssh_credential.acl IS
     'ACL rules, which add up; without one there is no restriction.';
 COMMENT ON COLUMN adit.ssh_credential.public_key IS 'The public key, byte for byte as it was given.';
-COMMENT ON COLUMN adit.ssh_credential.from_own_key IS
-    'An API key for own credentials alone stored it: it grants nothing while the public key has a credential of another owner that came first, or that such a key did not store.';
+COMMENT ON COLUMN adit.ssh_credential.standing IS
+    'given: from somebody who may change everything.  own: from an API key for own credentials alone.  superseded: own, and another owner has got the public key from somebody who may change everything since: it grants nothing.';
 COMMENT ON COLUMN adit.ssh_credential.created_at IS 'When it was created.';
 COMMENT ON COLUMN adit.ssh_credential.revision IS 'Changes whenever the row does: its ETag.';
 
@@ -647,8 +648,14 @@ DECLARE
     unchanged CONSTANT text := format($$
     IF %sOLD OPERATOR(pg_catalog.=) NEW THEN
         RETURN NULL;
-    END IF;$$, CASE WHEN 'revision' = ANY (columns)
-               THEN 'OLD.revision OPERATOR(pg_catalog.=) NEW.revision AND ' END);
+    END IF;%s$$, CASE WHEN 'revision' = ANY (columns)
+               THEN 'OLD.revision OPERATOR(pg_catalog.=) NEW.revision AND ' END,
+               CASE WHEN 'standing' = ANY (columns) THEN $$
+    -- renew_unless_superseded()
+    IF OLD.revision OPERATOR(pg_catalog.=) NEW.revision
+       AND NEW.standing OPERATOR(pg_catalog.=) 'superseded' THEN
+        RETURN NULL;
+    END IF;$$ END);
     is_sealed CONSTANT boolean := 'client_secret_sealed' = ANY (columns);
     rekeying CONSTANT text := $$
     IF pg_catalog.current_setting('adit.rekey', true) OPERATOR(pg_catalog.=) 'on' THEN
@@ -779,7 +786,8 @@ END
 $$;
 COMMENT ON FUNCTION adit.renew_revision() IS 'Gives a row that changes its next revision.';
 CREATE TRIGGER renew_revision BEFORE UPDATE ON adit.ssh_credential
-    FOR EACH ROW EXECUTE FUNCTION adit.renew_revision();
+    FOR EACH ROW WHEN (OLD.standing <> 'own' OR NEW.standing <> 'superseded')
+    EXECUTE FUNCTION adit.renew_revision();
 CREATE TRIGGER renew_revision BEFORE UPDATE ON adit.oauth_module
     FOR EACH ROW EXECUTE FUNCTION adit.renew_revision();
 CREATE TRIGGER renew_revision BEFORE UPDATE ON adit.mutual_tls_module
@@ -806,22 +814,22 @@ REVOKE ALL ON FUNCTION adit.renew_incarnation() FROM PUBLIC;
 CREATE TRIGGER renew_incarnation BEFORE UPDATE OF provider, client_id ON adit.oauth_module
     FOR EACH ROW EXECUTE FUNCTION adit.renew_incarnation();
 
--- The owners of credentials with a public key, of at most so many.  PostgreSQL makes it a part of the query
--- that calls it.  sql/optional/citus.sql replaces it, and the next one: there, a trigger is of a shard, and asks
+-- The credentials with a public key, of at most so many.  PostgreSQL makes it a part of the query that
+-- calls it.  sql/optional/citus.sql replaces it, and the next one: there, a trigger is of a shard, and asks
 -- no table.
 --
 -- The account's condition fits no index, on purpose: a session that plans this while the table is empty
 -- would take one of the account's, and read the whole account for each row that it inserts.
 CREATE FUNCTION adit.public_key_owners(
     relation pg_catalog.regclass, account text, key text, most pg_catalog.int8)
-RETURNS SETOF text LANGUAGE sql STABLE AS $$
-    SELECT c.owner_id FROM adit.ssh_credential AS c
+RETURNS TABLE (owner_id text, standing text) LANGUAGE sql STABLE AS $$
+    SELECT c.owner_id, c.standing FROM adit.ssh_credential AS c
     WHERE c.fingerprint OPERATOR(pg_catalog.=) key
     AND (c.account_id OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) account
     LIMIT most
 $$;
 COMMENT ON FUNCTION adit.public_key_owners(regclass, text, text, bigint) IS
-    'The owners of credentials in a relation that have a public key, once for each, up to a number.';
+    'The owner and the standing of each credential in a relation that has a public key, up to a number.';
 
 CREATE FUNCTION adit.own_key_of_caller(account text)
 RETURNS SETOF text LANGUAGE sql STABLE AS $$
@@ -839,17 +847,18 @@ COMMENT ON FUNCTION adit.own_key_of_caller(text) IS
 --
 -- A public key is no secret, and whoever adds a grant to somebody else's key can take it away again, which
 -- ends the sessions that stand on it.  So whoever has an API key for own credentials alone adds none to a
--- key that is in a credential of another owner (but for two that insert it at the same moment), and has at
--- most 500 of a key, so that others come in.  While another owner has the key, too, what such an API key has
--- stored grants nothing: from_own_key, and KEY_COUNTS in src/store/key_walk.h.  A User or Bot has at
+-- key that is in a credential of another owner, and has at most 500 of a key, so that others come in.  What
+-- such an API key has stored is marked by mark_standing() and supersede(), below.  A User or Bot has at
 -- most 1,000 credentials from such keys (more by as many as are inserted at the same moment): each may have
 -- 60 KB, and whoever revokes, exports or prunes waits for all of them.  Operators, and API keys that may change
 -- everything, are not bound by that.
 --
--- A new row costs one look at the index.  From 500 on, a transaction holds a lock for its key, so that each
--- counts what the one before it has committed.  So the limit is exact unless more than 500 transactions
--- insert the same key at once.  A transaction that is not READ COMMITTED counts what its snapshot shows,
--- and its own rows.
+-- A new row costs one look at the index.  A caller's transaction holds a lock for its key, so that each sees
+-- what the one before it has committed.  An operator's may insert many keys, and holds locks from 500
+-- credentials of a key on.  So the limit is exact unless more than 500 transactions insert the same key at
+-- once.  A transaction that is not READ COMMITTED counts what its snapshot shows, and its own rows.  So an
+-- operator's may miss what an own key stores at the same moment: mark_standing() marks that when its owner
+-- changes it.
 CREATE FUNCTION adit.limit_public_key() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     n_all pg_catalog.int8;
@@ -858,13 +867,16 @@ DECLARE
 BEGIN
     PERFORM FROM adit.own_key_of_caller(NEW.account_id);
     is_limited := FOUND;
-    -- What is restored stays as it was.
-    NEW.from_own_key := NEW.from_own_key OR is_limited;
+    IF pg_catalog.current_setting('adit.caller', true) OPERATOR(pg_catalog.<>) '' THEN
+        PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(
+            pg_catalog.concat(NEW.account_id, ' ', NEW.fingerprint), 0));
+    END IF;
     IF is_limited THEN
+        NEW.standing := 'own';
         -- Planned anew each time: a plan from when the table was empty would read the whole account.
         EXECUTE pg_catalog.format('SELECT pg_catalog.count(*) FROM (SELECT FROM %s AS c'
             ' WHERE c.account_id OPERATOR(pg_catalog.=) $1 AND c.owner_id OPERATOR(pg_catalog.=) $2'
-            ' AND c.from_own_key LIMIT 1000) AS c', TG_RELID::pg_catalog.regclass)
+            ' AND c.standing OPERATOR(pg_catalog.<>) ''given'' LIMIT 1000) AS c', TG_RELID::pg_catalog.regclass)
         INTO n_all USING NEW.account_id, NEW.owner_id;
         IF n_all OPERATOR(pg_catalog.>=) 1000 THEN
             RAISE 'too many credentials of the owner from own keys: "ssh_credential_own_limit"'
@@ -875,7 +887,7 @@ BEGIN
     SELECT pg_catalog.count(*),
         pg_catalog.count(*) FILTER (WHERE c.owner_id OPERATOR(pg_catalog.<>) NEW.owner_id)
     INTO n_all, n_others
-    FROM adit.public_key_owners(TG_RELID, NEW.account_id, NEW.fingerprint, 500) AS c (owner_id);
+    FROM adit.public_key_owners(TG_RELID, NEW.account_id, NEW.fingerprint, 500) AS c;
     IF is_limited AND n_others OPERATOR(pg_catalog.>) 0 AND n_all OPERATOR(pg_catalog.<) 500 THEN
         RAISE 'another owner has a credential with the public key: "ssh_credential_key_of_others"'
             USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_key_of_others',
@@ -887,7 +899,7 @@ BEGIN
     PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(
         pg_catalog.concat(NEW.account_id, ' ', NEW.fingerprint), 0));
     SELECT pg_catalog.count(*) INTO n_all
-    FROM adit.public_key_owners(TG_RELID, NEW.account_id, NEW.fingerprint, 1000) AS c (owner_id);
+    FROM adit.public_key_owners(TG_RELID, NEW.account_id, NEW.fingerprint, 1000) AS c;
     IF is_limited OR n_all OPERATOR(pg_catalog.>=) 1000 THEN
         RAISE 'too many credentials of the account have the public key: "ssh_credential_key_limit"'
             USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_key_limit',
@@ -901,6 +913,86 @@ COMMENT ON FUNCTION adit.limit_public_key() IS
 REVOKE ALL ON FUNCTION adit.limit_public_key() FROM PUBLIC;
 CREATE TRIGGER limit_public_key BEFORE INSERT ON adit.ssh_credential
     FOR EACH ROW EXECUTE FUNCTION adit.limit_public_key();
+
+-- While another owner has a key from somebody who may change everything, what an API key for own credentials
+-- has stored of it grants nothing, and it stays so when the other's credential goes: otherwise the owner's key
+-- would suddenly carry rules of somebody else.  KEY_COUNTS in src/store/key_walk.h reads this.
+--
+-- A superseded credential grants again once an API key that may change everything changes its rules, or an
+-- operator writes another standing.
+--
+-- The trigger comes after limit_public_key, which says what is own, and before renew_revision: triggers run in
+-- the order of their names.
+CREATE FUNCTION adit.mark_standing() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' AND OLD.standing = NEW.standing AND OLD.acl <> NEW.acl
+       AND current_setting('adit.caller', true) <> ''
+       AND NOT EXISTS (SELECT FROM adit.own_key_of_caller(NEW.account_id)) THEN
+        NEW.standing := 'given';
+    ELSIF NEW.standing = 'own'
+       AND EXISTS (SELECT FROM adit.public_key_owners(TG_RELID, NEW.account_id, NEW.fingerprint, 1000) AS c
+                   WHERE c.owner_id <> NEW.owner_id AND c.standing <> 'superseded') THEN
+        NEW.standing := 'superseded';
+    END IF;
+    RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION adit.mark_standing() IS
+    'Marks a credential from an API key for own credentials that is stored beside one of another owner, or whose rules somebody changes who may change everything.';
+REVOKE ALL ON FUNCTION adit.mark_standing() FROM PUBLIC;
+CREATE TRIGGER mark_standing BEFORE INSERT ON adit.ssh_credential
+    FOR EACH ROW WHEN (NEW.standing = 'own') EXECUTE FUNCTION adit.mark_standing();
+CREATE TRIGGER mark_standing_again BEFORE UPDATE ON adit.ssh_credential
+    FOR EACH ROW WHEN (OLD.standing <> 'given' OR NEW.standing <> 'given')
+    EXECUTE FUNCTION adit.mark_standing();
+
+-- It runs after the statement, which may change these credentials itself.  The responder may not write the
+-- column.
+CREATE FUNCTION adit.supersede() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    -- Mostly there is none, and this is planned once.
+    IF EXISTS (SELECT FROM adit.public_key_owners(TG_RELID, NEW.account_id, NEW.fingerprint, 1000) AS c
+               WHERE c.owner_id <> NEW.owner_id AND c.standing = 'own') THEN
+        EXECUTE format('UPDATE %s AS c SET standing = ''superseded'' WHERE c.fingerprint = $1'
+            ' AND c.account_id || '''' = $2 AND c.owner_id <> $3 AND c.standing = ''own''',
+            TG_RELID::regclass) USING NEW.fingerprint, NEW.account_id, NEW.owner_id;
+    END IF;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION adit.supersede() IS
+    'Marks what API keys for own credentials have stored of a public key that another owner got from somebody who may change everything.';
+REVOKE ALL ON FUNCTION adit.supersede() FROM PUBLIC;
+CREATE TRIGGER supersede AFTER INSERT ON adit.ssh_credential
+    FOR EACH ROW WHEN (NEW.standing = 'given') EXECUTE FUNCTION adit.supersede();
+CREATE TRIGGER supersede_again AFTER UPDATE ON adit.ssh_credential
+    FOR EACH ROW WHEN (NEW.standing = 'given'
+                       AND (OLD.standing <> 'given' OR OLD.owner_id <> NEW.owner_id))
+    EXECUTE FUNCTION adit.supersede();
+
+-- There may be 500 such credentials of 60 KB, which an admin's request marks: to record them takes longer than
+-- a request may.  No caller reads the mark, so they keep their revision, and no event says more than the one of
+-- the other owner's credential does.
+CREATE FUNCTION adit.renew_unless_superseded() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    unmarked record := NEW;
+BEGIN
+    unmarked.standing := OLD.standing;
+    IF unmarked <> OLD THEN
+        NEW.revision := adit.new_revision();
+    END IF;
+    RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION adit.renew_unless_superseded() IS
+    'Gives a credential that is superseded its next revision if anything else changes.';
+REVOKE ALL ON FUNCTION adit.renew_unless_superseded() FROM PUBLIC;
+CREATE TRIGGER renew_unless_superseded BEFORE UPDATE ON adit.ssh_credential
+    FOR EACH ROW WHEN (OLD.standing = 'own' AND NEW.standing = 'superseded')
+    EXECUTE FUNCTION adit.renew_unless_superseded();
 
 -- A key is found by its digest.  If that is put aside, no version of the responder finds the key,
 -- and no request has to look at its User or Bot.

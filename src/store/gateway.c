@@ -42,7 +42,7 @@
     "glanced AS MATERIALIZED ("                                                                    \
         "SELECT c.id, c.revision"                                                                  \
         " FROM adit.ssh_credential AS c"                                                           \
-        " WHERE " OF_KEY " AND " of_account                                                        \
+        " WHERE " OF_KEY " AND " of_account " AND " KEY_COUNTS                                     \
         " ORDER BY c.id"                                                                           \
         " LIMIT $3::bigint + 1"                                                                    \
     ")"
@@ -95,7 +95,7 @@ static const struct pg_statement look_up_named_statement = {
             "SELECT array_agg(c.id ORDER BY pg_column_size(c.acl), c.id) AS ids"
             " FROM adit.ssh_credential AS c"
             " WHERE " OF_KEY " AND " OF_ACCOUNT
-              " AND " KEY_COUNTS(OF_KEY, OF_ACCOUNT)
+              " AND " KEY_COUNTS
               " AND c.id = ANY ($6::text[] COLLATE \"C\")"
         "), " WALK(OF_ACCOUNT)
         " SELECT 1::bigint, " LOOK_UP_COLUMNS("false")
@@ -125,6 +125,7 @@ enum look_up_column {
             " FROM adit.ssh_credential AS c"                                                       \
             " WHERE c.fingerprint = k.fingerprint COLLATE \"C\""                                   \
               " AND c.account_id = " account " COLLATE \"C\""                                      \
+              " AND " KEY_COUNTS                                                                   \
             " ORDER BY c.id"                                                                       \
             " LIMIT $3::bigint"                                                                    \
         ")"                                                                                        \

@@ -13,16 +13,9 @@
 
 /* Whether the credential c counts.  Whoever stores a credential with an API key for own credentials
  * alone decides about its rules, and a session that stood on them ends with them.  So such a
- * credential counts only for the owner who came first; one who got the key from somebody who may
- * change everything is always before those. */
-#define KEY_COUNTS(of_key, of_account)                                                             \
-    "(NOT c.from_own_key OR c.owner_id = ("                                                        \
-        "SELECT c.owner_id"                                                                        \
-        " FROM adit.ssh_credential AS c"                                                           \
-        " WHERE " of_key " AND " of_account                                                        \
-        " ORDER BY c.from_own_key, c.id"                                                           \
-        " LIMIT 1"                                                                                 \
-    "))"
+ * credential counts until another owner gets the key from somebody who may change everything
+ * (supersede() of sql/schema.sql). */
+#define KEY_COUNTS "c.standing <> 'superseded'"
 
 /* The query "turns" of a WITH RECURSIVE: the order in which a key's credentials are read.
  *
@@ -42,7 +35,7 @@
                 "SELECT c.id, c.owner_id"                                                          \
                 " FROM adit.ssh_credential AS c"                                                   \
                 " WHERE " of_key " AND " of_account                                                \
-                  " AND " KEY_COUNTS(of_key, of_account)                                           \
+                  " AND " KEY_COUNTS                                                                \
                   " AND c.owner_id <> ALL (" left_out " COLLATE \"C\")"                            \
                 " ORDER BY c.id"                                                                   \
                 " LIMIT " most " + 1"                                                              \

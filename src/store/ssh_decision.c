@@ -29,7 +29,7 @@ enum column {
     "SELECT c.id, c.owner_id, c.acl"                                                               \
     " FROM adit.ssh_credential AS c"                                                               \
     " WHERE " IN_ACCOUNT(in_account) " AND " OF_FINGERPRINT                                        \
-      " AND " KEY_COUNTS(OF_FINGERPRINT, IN_ACCOUNT(in_account))                                   \
+      " AND " KEY_COUNTS                                                                            \
     " ORDER BY c.id"                                                                               \
     " LIMIT $4::bigint"
 

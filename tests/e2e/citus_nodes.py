@@ -286,6 +286,22 @@ class Operator(Nodes):
         for options in ways:
             self.assert_error(own.post(CREDENTIALS, samples.credential(), **options), 9084)
 
+    def test_own_keys_are_superseded(self):
+        """The trigger of a shard marks what is in the shard."""
+        account = self.account_on(self.workers[0])
+        own, admin = self.stack.client(account.own_key), self.of(account)
+        def rules():
+            return self.assert_ok(admin.post("/ssh_decisions", {"public_key": samples.ED25519}))["acl"]
+        paths = [CREDENTIALS + "/" + self.assert_ok(client.post(
+            CREDENTIALS, samples.credential(acl=[rule])), 201)["id"]
+                 for client, rule in ((own, "bind:own"), (admin, "bind:given"))]
+        self.assertEqual(rules(), ["bind:given"])
+        self.assert_ok(admin.delete(paths[1]), 204)
+        self.assert_ok(own.patch(paths[0], {"acl": ["bind:more"]}))
+        self.assertEqual(rules(), [])
+        self.assert_ok(admin.patch(paths[0], {"acl": ["bind:decided"]}))
+        self.assertEqual(rules(), ["bind:decided"])
+
     def test_restore_says_that_it_does_not_work(self):
         done = self.stack.ctl_run("restore", "--since", "1h", "--by", self.accounts[0].admin.id)
         self.assertEqual(done.returncode, 1)

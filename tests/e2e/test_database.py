@@ -109,8 +109,8 @@ class Role(Case):
             "api_key_use|account_id,api_key_id",
             "mutual_tls_module|account_id,edge_id,revision",
             "oauth_module|account_id,edge_id,incarnation,revision,route_id",
-            "ssh_credential|account_id,created_at,fingerprint,from_own_key,id,key_type,owner_id,"
-            "public_key,revision"])
+            "ssh_credential|account_id,created_at,fingerprint,id,key_type,owner_id,public_key,"
+            "revision,standing"])
 
     def test_grants_of_a_gateway_are_exactly_these(self):
         rows = self.stack.psql(
@@ -122,7 +122,7 @@ class Role(Case):
             " GROUP BY 1, 2 ORDER BY 1, 2")
         self.assertEqual(rows.splitlines(), [
             "account|SELECT|id", "migration|SELECT|all", "mutual_tls_module|SELECT|all",
-            "ssh_credential|SELECT|account_id,acl,fingerprint,from_own_key,id,owner_id,revision"])
+            "ssh_credential|SELECT|account_id,acl,fingerprint,id,owner_id,revision,standing"])
         rows = self.stack.psql(
             "SELECT table_name, privilege_type FROM information_schema.table_privileges"
             " WHERE grantee = 'adit_gateway' ORDER BY 1, 2")

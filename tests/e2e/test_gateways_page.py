@@ -51,6 +51,9 @@ class Page(Case):
 
     def test_look_up(self):
         self.assertEqual(self.ask(self.look_up), "%s|{%s}" % (self.credential["id"], ACL[0]))
+        self.stack.psql("UPDATE adit.ssh_credential SET standing = 'superseded' WHERE id = '%s'"
+                        % self.credential["id"])
+        self.assertEqual(self.ask(self.look_up), "")
         self.fingerprint = "SHA256:" + "A" * 43
         self.assertEqual(self.ask(self.look_up), "")
 

@@ -115,8 +115,8 @@ class Requests(LimitCase):
         made = self.assert_ok(own.post(CREDENTIALS, {"public_key": keys[0]}), 201)
         self.stack.psql(
             "INSERT INTO adit.ssh_credential (account_id, id, owner_id, public_key, key_type,"
-            " fingerprint, from_own_key) SELECT c.account_id, 'sshcr_' || left(md5(c.id || i), 27),"
-            " c.owner_id, c.public_key, c.key_type, 'SHA256:' || lpad(i::text, 43, '0'), true"
+            " fingerprint, standing) SELECT c.account_id, 'sshcr_' || left(md5(c.id || i), 27),"
+            " c.owner_id, c.public_key, c.key_type, 'SHA256:' || lpad(i::text, 43, '0'), 'own'"
             " FROM adit.ssh_credential AS c, generate_series(1, %d) AS i WHERE c.id = '%s'"
             % (MOST - 2, made["id"]))
         self.assert_ok(own.post(CREDENTIALS, {"public_key": keys[1]}), 201)

@@ -105,6 +105,7 @@ LEFT_OUT = {
     "test_gateway_ssh_socket": _GATEWAY,
     "test_gateway_ssh_volume": _GATEWAY,
     "test_key_limit": _OWN_SQL,
+    "test_own_keys": _OWN_SQL,
     "test_gateway_tls": _GATEWAY,
     "test_gateways_page": _GATEWAY,
     "test_session": _GATEWAY,

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""What API keys for own credentials have stored of a public key grants nothing once another owner gets
+the key from somebody who may change everything."""
+import os
+import subprocess
+import threading
+
+from adit import samples, stack
+from adit.case import Case, until
+
+CREDENTIALS = "/ssh_credentials"
+OF_OTHERS = 9098
+
+
+class OwnCase(Case):
+    stack_name = "aditctl"
+
+    def setUp(self):
+        self.account = self.stack.account("own")
+        self.client = self.stack.client(self.account.admin.key)
+        self.person = self.account.person("user")
+        self.own_key = self.person.issue("--own")
+        self.own = self.stack.client(self.own_key)
+
+    def tearDown(self):
+        # Other tests of the stack count credentials.
+        self.stack.psql("DELETE FROM adit.ssh_credential WHERE account_id = '%s'" % self.account.id)
+
+    def store(self, client, rule, **members):
+        made = self.assert_ok(client.post(CREDENTIALS, samples.credential(acl=[rule], **members)), 201)
+        return "%s/%s" % (CREDENTIALS, made["id"])
+
+    def supersede(self):
+        """Returns the paths of the person's own credential, and of the admin's with the same key."""
+        return self.store(self.own, "bind:own"), self.store(self.client, "bind:given")
+
+    def assert_rules(self, *rules):
+        decision = self.assert_ok(self.client.post("/ssh_decisions",
+                                                   {"public_key": samples.ED25519}))
+        self.assertEqual(sorted(decision["acl"]), sorted("bind:" + rule for rule in rules))
+
+    def assert_nothing(self):
+        decision = self.assert_ok(self.client.post("/ssh_decisions",
+                                                   {"public_key": samples.ED25519}))
+        self.assertEqual(decision["credentials"], [])
+
+    def standings(self):
+        return self.stack.psql("SELECT standing FROM adit.ssh_credential WHERE account_id = '%s'"
+                               " ORDER BY standing" % self.account.id).split()
+
+    def ctl(self, *arguments):
+        done = self.stack.ctl_run(*arguments)
+        self.assertEqual(done.returncode, 0, done)
+        return done.stdout
+
+    def restore(self, path):
+        event = self.stack.psql("SELECT max(id) FROM adit.audit_event WHERE resource = '%s'"
+                                % os.path.basename(path))
+        self.ctl("restore", "--event", event, "--yes")
+
+
+class Requests(OwnCase):
+    def test_for_good(self):
+        """The other's key does not get these rules when the other's credential goes."""
+        path, given = self.supersede()
+        self.assert_rules("given")
+        self.assert_ok(self.client.delete(given), 204)
+        self.assert_nothing()
+        self.assert_ok(self.own.patch(path, {"acl": ["bind:more"]}))
+        self.assert_ok(self.client.patch(path, {"description": "x"}))
+        self.assert_nothing()
+        self.assert_error(self.stack.client(self.account.own_key).post(
+            CREDENTIALS, samples.credential()), OF_OTHERS)
+
+    def test_an_admin_decides_its_rules(self):
+        path, given = self.supersede()
+        self.assert_ok(self.client.patch(path, {"acl": ["bind:decided"]}))
+        self.assert_rules("decided", "given")
+        self.assert_ok(self.client.delete(given), 204)
+        self.assert_rules("decided")
+        self.assertEqual(self.standings(), ["given"])
+        # Given, it stands beside what comes later.
+        self.store(self.client, "bind:later")
+        self.assert_rules("decided", "later")
+
+    def test_another_credential_of_the_owner(self):
+        """An owner has no rival in an admin who gives the owner more."""
+        self.store(self.own, "bind:own")
+        self.store(self.client, "bind:given", owner_id=self.person.id)
+        self.assert_rules("given", "own")
+
+    def test_its_revision(self):
+        """No caller reads the mark: it keeps its revision, and nothing is recorded.  A change does more."""
+        path = self.store(self.own, "bind:own")
+        before = self.own.get(path)
+        self.store(self.client, "bind:given")
+        self.assertEqual(self.own.get(path).header("ETag"), before.header("ETag"))
+        self.assert_ok(self.client.patch(path, {"acl": ["bind:decided"]}))
+        self.assertNotEqual(self.own.get(path).header("ETag"), before.header("ETag"))
+        events = self.stack.psql(
+            "SELECT event, changed, principal_id, before ->> 'standing', after ->> 'standing'"
+            " FROM adit.audit_event WHERE resource = '%s' ORDER BY id" % os.path.basename(path))
+        self.assertEqual(events.splitlines(), [
+            "ssh_credential_created||%s||own" % self.person.id,
+            "ssh_credential_updated|{acl,standing}|%s|superseded|given" % self.account.admin.id])
+
+    def test_two_at_the_same_moment(self):
+        """The second waits for the first, and sees it."""
+        key_id = self.stack.psql("SELECT id FROM adit.api_key WHERE principal_id = '%s'"
+                                 " AND scope = 'own'" % self.person.id)
+        other = self.stack.client(self.account.own_key)
+        self.store(self.own, "bind:own")
+        first = subprocess.Popen(["psql", "-X", "-q", "-A", "-t"], env=self.stack.pg_env(), text=True,
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(first.communicate)
+        first.stdin.write(
+            "CREATE TEMPORARY TABLE c AS SELECT * FROM adit.ssh_credential WHERE account_id = '%s';"
+            " DELETE FROM adit.ssh_credential WHERE account_id = '%s';"
+            " BEGIN; SET LOCAL adit.caller = '%s %s';"
+            " INSERT INTO adit.ssh_credential SELECT * FROM c; SELECT 'stored';\n"
+            % (self.account.id, self.account.id, self.person.id, key_id))
+        first.stdin.flush()
+        self.assertEqual(first.stdout.readline(), "stored\n")
+        answers = []
+        thread = threading.Thread(target=lambda: answers.append(
+            other.post(CREDENTIALS, samples.credential())))
+        thread.start()
+        until(lambda: answers or self.stack.n_waiting() > 0, "the request waits")
+        first.stdin.write("COMMIT;\n")
+        first.stdin.flush()
+        thread.join()
+        self.assert_error(answers[0], OF_OTHERS)
+
+
+class Operators(OwnCase):
+    def test_restore(self):
+        """It comes back as it was."""
+        path, given = self.supersede()
+        self.assert_ok(self.client.delete(given), 204)
+        self.assert_ok(self.own.delete(path), 204)
+        self.restore(path)
+        self.assert_nothing()
+        # What was own is superseded if another owner has the key.
+        self.assert_ok(self.own.delete(path), 204)
+        path = self.store(self.own, "bind:own")
+        self.assert_ok(self.own.delete(path), 204)
+        self.store(self.client, "bind:given")
+        self.restore(path)
+        self.assert_rules("given")
+        self.assertEqual(self.standings(), ["given", "superseded"])
+
+    def test_what_was_given_comes_back(self):
+        given = self.store(self.client, "bind:given")
+        self.assert_ok(self.client.delete(given), 204)
+        self.store(self.own, "bind:own")
+        self.restore(given)
+        self.assert_rules("given")
+
+    def test_many_large_ones(self):
+        """An admin gives the key to another owner, however much an own key has stored of it."""
+        self.store(self.own, "bind:own")
+        self.stack.psql(
+            "INSERT INTO adit.ssh_credential (account_id, id, owner_id, public_key, key_type,"
+            " fingerprint, standing, acl) SELECT c.account_id, 'sshcr_' || left(md5(c.id || i), 27),"
+            " c.owner_id, c.public_key, c.key_type, c.fingerprint, 'own',"
+            " (SELECT array_agg('bind:' || md5(concat(i, ' ', j)) || repeat('x', 20))"
+            " FROM generate_series(1, 1000) AS j)"
+            " FROM adit.ssh_credential AS c, generate_series(1, 499) AS i WHERE c.account_id = '%s'"
+            % self.account.id)
+        self.store(self.client, "bind:given")
+        self.assert_rules("given")
