@@ -74,7 +74,13 @@ struct document_principal {
 struct document_credential {
     struct ssh_credential input; /* an absent id or owner_id is to be found */
     struct text created_at;      /* RFC 3339 in UTC, whole seconds */
+    struct text standing;        /* as the column; absent in a document: given */
 };
+
+/* The column ssh_credential.standing. */
+#define STANDING_GIVEN "given"
+#define STANDING_OWN "own"
+#define STANDING_SUPERSEDED "superseded"
 
 /* Where a client secret is from. */
 enum document_secret_source {
@@ -167,8 +173,8 @@ void document_write_credential(struct buf *out, const struct document_credential
 void document_write_module(struct buf *out, enum resource_kind kind,
                            const struct document_module *module, const struct oauth_names *names);
 
-/* Appends the members of a credential that its columns are named after, without id and created_at,
- * into an object that the caller has opened. */
+/* Appends the members of a credential that its columns are named after, without id, created_at and
+ * standing, into an object that the caller has opened. */
 void document_put_credential(struct buf *out, const struct ssh_credential *input);
 
 #endif

@@ -114,6 +114,17 @@ static void compare_principal(const struct document_principal *before,
                                                       &before->is_disabled, &after->is_disabled});
 }
 
+static void compare_credential(const struct document_credential *before,
+                               const struct document_credential *after,
+                               struct document_changes *changes)
+{
+    compare_table(ssh_credential_create_fields, ssh_credential_n_create_fields, &before->input,
+                  &after->input, changes);
+    if (!text_eq(before->standing, after->standing))
+        note_change(changes, (struct document_member){"standing", FIELD_TEXT, &before->standing,
+                                                      &after->standing});
+}
+
 void document_compare(const struct document_entry *before, const struct document_entry *after,
                       const struct oauth_names *names, struct document_changes *changes)
 {
@@ -126,8 +137,7 @@ void document_compare(const struct document_entry *before, const struct document
         compare_principal(&before->of.principal, &after->of.principal, changes);
         break;
     case DOCUMENT_CREDENTIAL:
-        compare_table(ssh_credential_create_fields, ssh_credential_n_create_fields,
-                      &before->of.credential.input, &after->of.credential.input, changes);
+        compare_credential(&before->of.credential, &after->of.credential, changes);
         break;
     default:
         compare_module(document_module_kind(after->kind), &before->of.module.value,

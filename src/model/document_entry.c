@@ -53,6 +53,13 @@ static bool time_valid(struct text value, const char **why)
            text_eq(value, text_of(again));
 }
 
+static bool standing_valid(struct text value, const char **why)
+{
+    *why = "the standing is given, own or superseded";
+    return text_eq(value, text_of(STANDING_GIVEN)) || text_eq(value, text_of(STANDING_OWN)) ||
+           text_eq(value, text_of(STANDING_SUPERSEDED));
+}
+
 static bool variable_valid(struct text value, const char **why)
 {
     *why = "the name of a variable has letters, digits and '_', and no digit first";
@@ -173,6 +180,11 @@ static const struct field credential_fields[] = {
      .offset = offsetof(struct document_credential, created_at),
      .valid = time_valid,
      .invalid = ERR_WRONG_VALUE},
+    {.name = "standing",
+     .kind = FIELD_TEXT,
+     .offset = offsetof(struct document_credential, standing),
+     .valid = standing_valid,
+     .invalid = ERR_WRONG_VALUE},
 };
 
 #define MAX_FIELDS 16
@@ -210,10 +222,12 @@ static bool read_credential_entry(const struct json_node *top, const struct fiel
                    "the rows of a POST count from here");
     *credential = (struct document_credential){.input.fingerprint = text_of("")};
     fields_fill(ssh_credential_create_fields, ssh_credential_n_create_fields, credential);
-    return fields_known(top, rows, n, err) &&
-           fields_read(top, credential_fields, N_ROWS(credential_fields), credential, &strict,
-                       err) &&
-           fields_read(top, ssh_credential_create_fields, ssh_credential_n_create_fields,
+    if (!fields_known(top, rows, n, err) ||
+        !fields_read(top, credential_fields, N_ROWS(credential_fields), credential, &strict, err))
+        return false;
+    if (!credential->standing.s)
+        credential->standing = text_of(STANDING_GIVEN);
+    return fields_read(top, ssh_credential_create_fields, ssh_credential_n_create_fields,
                        credential, reader, err) &&
            read_entry_key(reader, &credential->input, err);
 }

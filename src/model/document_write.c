@@ -85,6 +85,8 @@ void document_write_credential(struct buf *out, const struct document_credential
     json_open(out, '{');
     json_put_member(out, "id", credential->input.id);
     json_put_member(out, "created_at", credential->created_at);
+    if (!text_eq(credential->standing, text_of(STANDING_GIVEN)))
+        json_put_member(out, "standing", credential->standing);
     document_put_credential(out, &credential->input);
     json_close(out, '}');
 }

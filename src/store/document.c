@@ -34,8 +34,8 @@
 #define PRINCIPAL_COLUMNS "p.account_id, p.id, p.name, p.is_admin, NOT (" SQL_MAY_OWN("p") ")"
 #define PRINCIPAL_TYPES PG_TEXT PG_TEXT PG_TEXT PG_BOOL PG_BOOL
 
-#define CREDENTIAL_COLUMNS "c.account_id, " SSH_CREDENTIAL_COLUMNS("c.") ", c.fingerprint"
-#define CREDENTIAL_TYPES PG_TEXT SSH_CREDENTIAL_TYPES PG_TEXT
+#define CREDENTIAL_COLUMNS "c.account_id, " SSH_CREDENTIAL_COLUMNS("c.") ", c.fingerprint, c.standing"
+#define CREDENTIAL_TYPES PG_TEXT SSH_CREDENTIAL_TYPES PG_TEXT PG_TEXT
 
 /* Of modules. */
 #define MODULE_COLUMNS_PLAIN(NAME, place)                                                          \
@@ -213,6 +213,7 @@ static bool read_credential_row(const struct pg_result *result, int row, struct 
                          arena))
         return false;
     input->fingerprint = pg_text(result, row, 1 + SSH_CREDENTIAL_N_COLUMNS);
+    credential->standing = pg_text(result, row, 2 + SSH_CREDENTIAL_N_COLUMNS);
     time_write(created_at, input->created_at);
     credential->created_at = text_of(arena_copy(arena, created_at, strlen(created_at)));
     return credential->created_at.s != NULL;

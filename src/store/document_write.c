@@ -132,6 +132,7 @@ static void put_credential_columns(struct buf *out, const struct document_creden
     const struct ssh_credential *input = &credential->input;
 
     document_put_credential(out, input);
+    json_put_member(out, "standing", credential->standing);
     if (is_update)
         return;
     for (size_t i = 0; i < ssh_credential_n_members; i++) {

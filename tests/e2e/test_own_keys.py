@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What API keys for own credentials have stored of a public key grants nothing once another owner gets
 the key from somebody who may change everything."""
+import json
 import os
 import subprocess
 import threading
@@ -52,6 +53,15 @@ class OwnCase(Case):
         done = self.stack.ctl_run(*arguments)
         self.assertEqual(done.returncode, 0, done)
         return done.stdout
+
+    def export(self):
+        return json.loads(self.ctl("export", "-a", self.account.id))
+
+    def apply(self, document, *options):
+        path = os.path.join(stack.make_folder(), "adit.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        return self.ctl("apply", *options, path)
 
     def restore(self, path):
         event = self.stack.psql("SELECT max(id) FROM adit.audit_event WHERE resource = '%s'"
@@ -133,6 +143,65 @@ class Requests(OwnCase):
 
 
 class Operators(OwnCase):
+    def test_documents_keep_it(self):
+        path, given = self.supersede()
+        document = self.export()
+        self.assertEqual(sorted(row.get("standing", "") for row
+                                in document["accounts"][0]["ssh_credentials"]), ["", "superseded"])
+        for gone in path, given:
+            self.assert_ok(self.client.delete(gone), 204)
+        self.apply(document)
+        self.assert_rules("given")
+        self.assert_ok(self.client.delete(given), 204)
+        self.assert_nothing()
+        self.assert_ok(self.client.delete(path), 204)
+        self.store(self.own, "bind:own")
+        document = self.export()
+        self.stack.psql("DELETE FROM adit.ssh_credential WHERE account_id = '%s'" % self.account.id)
+        self.apply(document)
+        self.assertEqual(self.standings(), ["own"])
+        self.assertEqual(self.apply(document), "")
+
+    def test_an_old_document_wakes_nothing_up(self):
+        path = self.store(self.own, "bind:own")
+        document = self.export()
+        given = self.store(self.client, "bind:given")
+        document["accounts"][0]["ssh_credentials"][0]["acl"] = ["bind:else"]
+        self.apply(document)
+        self.assert_rules("given")
+        self.assert_ok(self.client.delete(given), 204)
+        document["accounts"][0]["ssh_credentials"][0]["acl"] = ["bind:more"]
+        self.apply(document)
+        self.assert_nothing()
+        # Without a standing, the document gives the credential.
+        del document["accounts"][0]["ssh_credentials"][0]["standing"]
+        self.apply(document)
+        self.assert_rules("more")
+        self.assert_ok(self.client.get(path))
+
+    def test_a_document_gives_a_key(self):
+        """In whichever order, and to another owner."""
+        self.store(self.own, "bind:own")
+        document = self.export()
+        rows = document["accounts"][0]["ssh_credentials"]
+        for ident in "sshcr_" + 27 * "0", "sshcr_" + 27 * "z":
+            rows.append({"id": ident, "owner_id": self.account.admin.id, "acl": ["bind:given"],
+                         "public_key": samples.ED25519})
+        self.stack.psql("DELETE FROM adit.ssh_credential WHERE account_id = '%s'" % self.account.id)
+        self.apply(document)
+        self.assertEqual(self.standings(), ["given", "given", "superseded"])
+
+    def test_a_change_of_owner(self):
+        """Another owner gets the key of an own credential."""
+        self.store(self.own, "bind:own")
+        given = self.store(self.client, "bind:given", owner_id=self.person.id)
+        document = self.export()
+        for row in document["accounts"][0]["ssh_credentials"]:
+            if row["id"] == os.path.basename(given):
+                row["owner_id"] = self.account.admin.id
+        self.apply(document)
+        self.assert_rules("given")
+
     def test_restore(self):
         """It comes back as it was."""
         path, given = self.supersede()
@@ -155,6 +224,19 @@ class Operators(OwnCase):
         self.store(self.own, "bind:own")
         self.restore(given)
         self.assert_rules("given")
+
+    def test_a_change_beside_it(self):
+        """An operator supersedes a credential and changes its rules: that is recorded."""
+        path = self.store(self.own, "bind:own")
+        before = self.own.get(path)
+        document = self.export()
+        document["accounts"][0]["ssh_credentials"][0].update(standing="superseded", acl=["bind:a"])
+        self.apply(document)
+        self.assert_nothing()
+        self.assertNotEqual(self.own.get(path).header("ETag"), before.header("ETag"))
+        self.assertEqual(self.stack.psql(
+            "SELECT changed FROM adit.audit_event WHERE resource = '%s' ORDER BY id DESC LIMIT 1"
+            % os.path.basename(path)), "{acl,standing}")
 
     def test_many_large_ones(self):
         """An admin gives the key to another owner, however much an own key has stored of it."""

@@ -120,6 +120,7 @@ static void copy_credential(struct copy *copy, struct document_credential *crede
 {
     copy_values(copy, ssh_credential_members, ssh_credential_n_members, &credential->input);
     copy_entry_text(copy, &credential->created_at);
+    copy_entry_text(copy, &credential->standing);
 }
 
 static void copy_module(struct copy *copy, enum document_kind kind, struct document_module *module)

@@ -60,6 +60,10 @@ static bool settle_credential(const struct plan_looking *looking, const struct d
     input->id = item->found_id;
     if (!input->owner_id.s)
         input->owner_id = plan_keep(looking->plan, stored->input.owner_id, ok);
+    /* An old document does not wake it up. */
+    if (text_eq(stored->standing, text_of(STANDING_SUPERSEDED)) &&
+        text_eq(credential->standing, text_of(STANDING_OWN)))
+        credential->standing = text_of(STANDING_SUPERSEDED);
     return true;
 }
 
