@@ -2,10 +2,12 @@
 /* The statements of pages of credentials. */
 #include "store/credential_page.h"
 
+#include "store/key_walk.h"
+
 /* clang-format off */
 
-#define COLUMNS "c.id, c.account_id, c.owner_id, c.fingerprint, c.acl"
-#define TYPES PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXTS
+#define COLUMNS "c.id, c.account_id, c.owner_id, c.fingerprint, c.acl, " KEY_COUNTS
+#define TYPES PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXTS PG_BOOL
 
 /* $1 account_id or NULL, $2 and $3 account_id and id of the last credential, $4 the most rows. */
 #define THE_PAGE                                                                                   \

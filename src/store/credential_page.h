@@ -18,13 +18,14 @@ struct credential_page {
     struct text after_id;
 };
 
-/* The columns of credential_page_read().  All but the last are text. */
+/* The columns of credential_page_read().  All but the last two are text. */
 enum credential_page_column {
     CREDENTIAL_PAGE_ID,
     CREDENTIAL_PAGE_ACCOUNT_ID,
     CREDENTIAL_PAGE_OWNER_ID,
     CREDENTIAL_PAGE_FINGERPRINT,
-    CREDENTIAL_PAGE_ACL, /* text[] */
+    CREDENTIAL_PAGE_ACL,    /* text[] */
+    CREDENTIAL_PAGE_COUNTS, /* boolean: adit-gateway and POST /ssh_decisions read it */
 };
 
 /* Reads up to CREDENTIAL_PAGE_SIZE credentials, ordered by account and identifier.  The caller

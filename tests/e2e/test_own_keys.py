@@ -251,3 +251,13 @@ class Operators(OwnCase):
             % self.account.id)
         self.store(self.client, "bind:given")
         self.assert_rules("given")
+
+    def test_who_and_permits(self):
+        self.supersede()
+        words = "permits", "-a", self.account.id, samples.ED25519_FINGERPRINT
+        done = self.stack.ctl_run(*words, "own")
+        self.assertEqual((done.returncode, done.stdout), (
+            1, "not permitted: 1 credential has the key %s, and no rule permits own; 1 more does not"
+            " count: superseded by another owner's\n" % samples.ED25519_FINGERPRINT))
+        self.assertIn("bind:given", self.ctl(*words, "given"))
+        self.assertNotIn("bind:own", self.ctl("who", "own", "-a", self.account.id))
