@@ -319,7 +319,6 @@ CREATE TABLE adit.idempotency_key (
     principal_id text COLLATE "C" NOT NULL,
     key text COLLATE "C" NOT NULL,
     request_digest bytea NOT NULL,
-    base_url text NOT NULL,
     answer jsonb NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (account_id, principal_id, key),
@@ -334,7 +333,6 @@ COMMENT ON COLUMN adit.idempotency_key.account_id IS 'The account of the User or
 COMMENT ON COLUMN adit.idempotency_key.principal_id IS 'The User or Bot that sent it.';
 COMMENT ON COLUMN adit.idempotency_key.key IS 'The value of the header.';
 COMMENT ON COLUMN adit.idempotency_key.request_digest IS 'SHA-256 of the request''s body.';
-COMMENT ON COLUMN adit.idempotency_key.base_url IS 'What the uri in the answer began with.';
 COMMENT ON COLUMN adit.idempotency_key.answer IS 'The row that was made, as it was then.';
 COMMENT ON COLUMN adit.idempotency_key.created_at IS
     'When it was created, and from when on the key is kept for a day at least.';

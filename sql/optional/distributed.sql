@@ -67,12 +67,12 @@ CREATE OR REPLACE FUNCTION adit.create_ssh_credential(
     p_account text, p_digest bytea, p_request text,
     p_id text, p_description text, p_metadata text, p_public_key text, p_key_type text, p_fingerprint text,
         p_acl text[], p_owner_id text,
-    p_ms double precision, p_key text, p_request_digest bytea, p_base_url text)
+    p_ms double precision, p_key text, p_request_digest bytea)
 RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_scope text,
     r_id text, r_created_at timestamptz, r_description text, r_metadata text, r_public_key text, r_acl text[],
         r_owner_id text, r_revision bigint,
     r_may_own boolean, r_owner_is_there boolean, r_owner_is_enabled boolean, r_now timestamptz,
-    r_same_request boolean, r_base_url text)
+    r_same_request boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     k record;
@@ -105,7 +105,7 @@ BEGIN
         FROM adit.principal AS p WHERE p.account_id = p_account AND p.id = p_owner_id;
         is_there := FOUND;
     END IF;
-    SELECT i.answer, i.request_digest, i.base_url INTO earlier
+    SELECT i.answer, i.request_digest INTO earlier
     FROM adit.idempotency_key AS i
     WHERE i.account_id = p_account AND i.principal_id = k.principal_id AND i.key = p_key
     AND may_write AND (may_own OR k.scope <> 'own');
@@ -119,8 +119,8 @@ BEGIN
                 made.acl, made.owner_id;
         IF p_key IS NOT NULL THEN
             INSERT INTO adit.idempotency_key AS i (account_id, principal_id, key, request_digest,
-                base_url, answer)
-            VALUES (p_account, k.principal_id, p_key, p_request_digest, p_base_url, to_jsonb(made))
+                answer)
+            VALUES (p_account, k.principal_id, p_key, p_request_digest, to_jsonb(made))
             ON CONFLICT DO NOTHING;
         END IF;
         IF p_key IS NULL OR FOUND THEN
@@ -138,12 +138,12 @@ BEGIN
     END IF;
     RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope,
         c.id, c.created_at, c.description, c.metadata, c.public_key, c.acl, c.owner_id, c.revision,
-        may_own, is_there, is_enabled, clock_timestamp(), same_request, coalesce(earlier.base_url, p_base_url);
+        may_own, is_there, is_enabled, clock_timestamp(), same_request;
 END
 $$;
 COMMENT ON FUNCTION adit.create_ssh_credential(text, bytea, text,
     text, text, text, text, text, text, text[], text,
-    double precision, text, bytea, text) IS 'POST /ssh_credentials.';
+    double precision, text, bytea) IS 'POST /ssh_credentials.';
 
 CREATE OR REPLACE FUNCTION adit.update_ssh_credential(
     p_account text, p_digest bytea, p_request text, p_id text,

@@ -139,7 +139,6 @@ static bool gate_once(struct call *call, struct error *err)
         return true;
     if (!header_idempotency_key(request, &once->key, err))
         return false;
-    once->base_url = call->base_url;
     return crypt_sha256(request->body.s, request->body.len, once->request_digest) ||
            error_set(err, ERR_OUT_OF_MEMORY);
 }

@@ -17,8 +17,7 @@ static void write_one(struct call *call, const void *resource)
 {
     const struct ssh_credential_list *list = resource;
 
-    ssh_credential_write(&call->response->body, &list->items[0],
-                         list->base_url.s ? list->base_url : call->base_url);
+    ssh_credential_write(&call->response->body, &list->items[0], call->base_url);
 }
 
 /* Answers with the one credential of the list if it was found.  Frees the list either way. */

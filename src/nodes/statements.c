@@ -63,8 +63,7 @@ static const struct node_form forms[] = {
      .sql =
         "SELECT * FROM adit.create_ssh_credential("
           "$2::text, $1::bytea, $3::text, " SSH_CREDENTIAL_PARAMS ","
-          " " SSH_CREDENTIAL_PARAM_1 "::float8, " SSH_CREDENTIAL_PARAM_2 "::text, " SSH_CREDENTIAL_PARAM_3 "::bytea,"
-          " " SSH_CREDENTIAL_PARAM_4 "::text)"},
+          " " SSH_CREDENTIAL_PARAM_1 "::float8, " SSH_CREDENTIAL_PARAM_2 "::text, " SSH_CREDENTIAL_PARAM_3 "::bytea)"},
     {.name = "ssh_credential_update",
      .sql =
         "SELECT * FROM adit.update_ssh_credential("

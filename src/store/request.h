@@ -11,11 +11,10 @@
 #include "http/precondition.h"
 #include "store/caller.h"
 
-/* The Idempotency-Key of a request, and what its answer depends on. */
+/* The Idempotency-Key of a request, and what every request with it must have. */
 struct once {
     struct text key; /* not given: the request has none */
     unsigned char request_digest[CRYPT_SHA256_LEN];
-    struct text base_url;
 };
 
 /* All zero but the caller and the arena: a request without conditions. */

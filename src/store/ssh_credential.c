@@ -18,15 +18,14 @@ enum create_column {
     COLUMN_OWNER_IS_THERE,
     COLUMN_OWNER_IS_ENABLED,
     COLUMN_NOW,
-    COLUMN_SAME_REQUEST,
-    COLUMN_BASE_URL
+    COLUMN_SAME_REQUEST
 };
 enum change_column { COLUMN_IS_THERE = SSH_CREDENTIAL_END };
 
 /* clang-format off */
 
 /* Parameters of both ways to create, in the order of add_create_params(): $1 digest, $2 account,
- * $3 request, those of the credential, and these.  The last three are for an Idempotency-Key.
+ * $3 request, those of the credential, and these.  The last two are for an Idempotency-Key.
  *
  * A caller who is no admin, or has a key for own credentials, may only name itself as owner, an
  * admin anyone in the account.  The responder estimates the database's time for the id: after days,
@@ -34,7 +33,6 @@ enum change_column { COLUMN_IS_THERE = SSH_CREDENTIAL_END };
 #define ID_MS SSH_CREDENTIAL_PARAM_1 /* the time in the id */
 #define ONCE_KEY SSH_CREDENTIAL_PARAM_2
 #define ONCE_REQUEST_DIGEST SSH_CREDENTIAL_PARAM_3
-#define ONCE_BASE_URL SSH_CREDENTIAL_PARAM_4
 #define OWNER_ID SSH_CREDENTIAL_OWNER
 #define IS_TIMELY                                                                                  \
     "pg_catalog.abs(" ID_MS "::float8 - pg_catalog.date_part('epoch', pg_catalog.now()) * 1000) <= 1000"
@@ -119,14 +117,14 @@ static const struct pg_statement quick_create_statement = {
  * stored answer, so they run again. */
 static const struct pg_statement create_once_statement = {
     .name = "ssh_credential_create_once",
-    .types = CALLER_TYPES SSH_CREDENTIAL_TYPES OWNER_TYPES PG_BOOL PG_TEXT,
+    .types = CALLER_TYPES SSH_CREDENTIAL_TYPES OWNER_TYPES PG_BOOL,
     .writes = true,
     KEY_LIMITS,
     .sql =
         CALLER_CTE
         OWNER_CTE
         ", earlier AS MATERIALIZED ("
-            "SELECT i.request_digest, i.base_url, i.answer"
+            "SELECT i.request_digest, i.answer"
             " FROM owner"
             " JOIN adit.idempotency_key AS i"
               " ON i.account_id = owner.account_id"
@@ -143,14 +141,13 @@ static const struct pg_statement create_once_statement = {
               " AND NOT EXISTS (SELECT FROM earlier)"
         "), claim AS ("
             "INSERT INTO adit.idempotency_key AS i"
-              " (account_id, principal_id, key, request_digest, base_url, answer)"
+              " (account_id, principal_id, key, request_digest, answer)"
             " SELECT owner.account_id, owner.principal_id, " ONCE_KEY "::text,"
-              " " ONCE_REQUEST_DIGEST "::bytea, " ONCE_BASE_URL "::text,"
-              " pg_catalog.to_jsonb(wanted)"
+              " " ONCE_REQUEST_DIGEST "::bytea, pg_catalog.to_jsonb(wanted)"
             " FROM owner"
             " JOIN wanted USING (account_id)"
             " ON CONFLICT DO NOTHING"
-            " RETURNING i.request_digest, i.base_url, i.answer"
+            " RETURNING i.request_digest, i.answer"
         "), made AS ("
             "INSERT INTO adit.ssh_credential"
               " (account_id, " SSH_CREDENTIAL_WRITTEN("") ", created_at, revision)"
@@ -158,13 +155,13 @@ static const struct pg_statement create_once_statement = {
             " FROM wanted AS w"
             " WHERE EXISTS (SELECT FROM claim)"
         "), c AS ("
-            "SELECT r.*, i.request_digest, i.base_url"
+            "SELECT r.*, i.request_digest"
             " FROM (SELECT * FROM claim UNION ALL SELECT * FROM earlier) AS i"
             " CROSS JOIN LATERAL pg_catalog.jsonb_populate_record("
               "NULL::adit.ssh_credential, i.answer) AS r"
         ")"
         " SELECT " CALLER_COLUMNS_OF("owner") ", " SSH_CREDENTIAL_COLUMNS("c.") ", " OWNER_COLUMNS ","
-          " c.request_digest = " ONCE_REQUEST_DIGEST "::bytea, c.base_url"
+          " c.request_digest = " ONCE_REQUEST_DIGEST "::bytea"
         " FROM owner"
         " LEFT JOIN c ON true",
 };
@@ -323,7 +320,6 @@ static void add_create_params(struct pg_params *params, const struct store_reque
         return;
     pg_add_text(params, once->key);
     pg_add_bytes(params, once->request_digest, sizeof once->request_digest);
-    pg_add_text(params, once->base_url);
 }
 
 /* Reads the answer to a creation.  Takes over the result. */
@@ -378,10 +374,8 @@ bool store_ssh_credential_create(struct store *store, const struct store_request
         if (!may_try_again(result)) {
             bool ok = read_created(result, request, list, err);
 
-            if (ok && has_key) {
-                list->base_url = pg_text(list->result, 0, COLUMN_BASE_URL);
+            if (ok && has_key)
                 list->is_replay = !text_eq(list->items[0].id, text_of(id.id));
-            }
             return ok;
         }
         pg_result_free(result);

@@ -27,7 +27,6 @@ struct ssh_credential_list {
     size_t n;
     bool more;                /* there are older ones */
     bool is_replay;           /* an earlier request with the same Idempotency-Key created it */
-    struct text base_url;     /* of the first answer to the Idempotency-Key; else not given */
     struct pg_result *result; /* owns the text */
 };
 

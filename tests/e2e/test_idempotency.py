@@ -55,11 +55,27 @@ class Idempotency(Case):
         self.assert_same(self.client.post(PATH, BODY, **once("k")), first)
         self.assertEqual(self.rows(), 0)
 
-    def test_same_answer_under_another_host(self):
-        first = self.client.post(PATH, BODY, host="one.example", **once("k"))
+    def test_host_is_that_of_the_request(self):
+        """Otherwise, a key that may do less could send the client of another one elsewhere, with its
+        key."""
+        weak = self.stack.client(self.account.admin.issue("--own"))
+        first = self.assert_ok(weak.post(PATH, BODY, host="one.example", **once("k")), 201)
+        self.assertIn("//one.example/", first["uri"])
         again = self.client.post(PATH, BODY, host="two.example", **once("k"))
-        self.assertIn("one.example", first.json["uri"])
-        self.assert_same(again, first)
+        self.assertEqual(again.all("Idempotent-Replayed"), ["true"])
+        self.assertEqual(self.assert_ok(again, 201), dict(
+            first, uri=first["uri"].replace("one.example", "two.example")))
+
+    def test_repeat_with_another_key(self):
+        """A key may be replaced between a request and its repetition."""
+        old = self.account.admin.issue()
+        first = self.stack.client(old).post(PATH, BODY, **once("k"))
+        self.assert_ok(first, 201)
+        self.stack.psql("UPDATE adit.api_key SET revoked_at = now() WHERE digest = sha256('%s')"
+                        % old)
+        self.assert_error(self.stack.client(old).post(PATH, BODY, **once("k")), 203)
+        self.assert_same(self.client.post(PATH, BODY, **once("k")), first)
+        self.assertEqual(self.rows(), 1)
 
     def test_every_member_comes_back(self):
         body = dict(BODY, metadata='"\\,{}\u00e9\n', description="",

@@ -40,8 +40,8 @@ class Keys(PurgeCase):
                             "ALTER TABLE adit.idempotency_key RESET (autovacuum_enabled)")
         self.stack.psql(
             "INSERT INTO adit.idempotency_key (account_id, principal_id, key, request_digest,"
-            " base_url, answer, created_at)"
-            " SELECT '%s', '%s', 'k' || i, sha256(''), '', to_jsonb(repeat('x', 500)), now() - CASE WHEN i %% 10 = 0 THEN '23 hours'::interval"
+            " answer, created_at)"
+            " SELECT '%s', '%s', 'k' || i, sha256(''), to_jsonb(repeat('x', 500)), now() - CASE WHEN i %% 10 = 0 THEN '23 hours'::interval"
             " ELSE '25 hours' END FROM generate_series(1, %d) AS i;"
             " ANALYZE adit.idempotency_key; SELECT pg_stat_force_next_flush()"
             % (self.account.id, self.account.admin.id, N_KEYS))

@@ -109,12 +109,12 @@ class Idempotency(PromiseCase):
         self.assert_ok(self.once("first", samples.credential()), 201)
         self.stack.psql(
             "INSERT INTO adit.idempotency_key SELECT account_id, principal_id, 'old ' || n,"
-            " request_digest, base_url, answer, now() - interval '24 hours 1 second' FROM adit.idempotency_key,"
+            " request_digest, answer, now() - interval '24 hours 1 second' FROM adit.idempotency_key,"
             " generate_series(1, %d) AS n WHERE key = 'first' AND account_id = '%s'"
             % (n, self.home.id))
         self.stack.psql(
             "INSERT INTO adit.idempotency_key SELECT account_id, principal_id, 'young ' || n,"
-            " request_digest, base_url, answer, now() - interval '23 hours 59 minutes' FROM adit.idempotency_key,"
+            " request_digest, answer, now() - interval '23 hours 59 minutes' FROM adit.idempotency_key,"
             " generate_series(1, 1000) AS n WHERE key = 'first' AND account_id = '%s'"
             % self.home.id)
         done, taken = threading.Event(), []

@@ -56,7 +56,7 @@ bool callers_create_once(const struct store_request *request)
 {
     struct store_request once = *request;
 
-    once.once = (struct once){.key = text_of("a key"), .base_url = text_of("https://x.example")};
+    once.once = (struct once){.key = text_of("a key")};
     return op_create(&once);
 }
 

@@ -141,7 +141,7 @@ START_TEST(own_key_and_credentials_of_others)
     ck_assert(!callers_delete(&member_own) && tried.err.code == ERR_CREDENTIAL_NOT_FOUND);
 
     input.owner_id = text_of(tried.who.member);
-    once.once = (struct once){.key = text_of("again"), .base_url = text_of("https://x.example")};
+    once.once = (struct once){.key = text_of("again")};
     for (int i = 0; i < 2; i++) {
         struct store_request full = once;
 

@@ -138,7 +138,7 @@ START_TEST(disabled_owner_gets_nothing)
     const struct store_request *const ways[] = {&tried.admin, &once};
     struct ssh_credential_list list = {0};
 
-    once.once = (struct once){.key = text_of("a key"), .base_url = text_of("https://x.example")};
+    once.once = (struct once){.key = text_of("a key")};
     input.owner_id = text_of(tried.who.member);
     database_run(tried.owner, "UPDATE adit.principal SET disabled_at = now() WHERE kind = 'bot'");
     for (size_t i = 0; i < 2; i++) {
