@@ -43,4 +43,11 @@ void crypt_key_base64url_encode(const unsigned char *data, size_t len, char *out
 MUST_CHECK bool crypt_key_point_check(const char *curve, const unsigned char *point, size_t len,
                                       bool *valid);
 
+/* Bytes of a point of Ed25519 (RFC 8032, section 5.1.2). */
+#define CRYPT_ED25519_LEN 32
+
+/* Returns whether a point of Ed25519 is one of the eight of small order, in any of their encodings.
+ * Whoever knows such a public key can sign under it. */
+MUST_CHECK bool crypt_key_ed25519_is_small(const unsigned char point[CRYPT_ED25519_LEN]);
+
 #endif

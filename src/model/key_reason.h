@@ -40,6 +40,7 @@
 #define KEY_REASON_SECURITY_KEY "holds a security key in RFC 4716 form, which does not support security keys. Send it as the line '<type> <base64> [comment]'."
 #define KEY_REASON_APPLICATION "holds a security key whose application string is malformed."
 #define KEY_REASON_ED25519 "holds an Ed25519 key that is not 32 bytes long."
+#define KEY_REASON_ED25519_SMALL "holds an Ed25519 key under which anyone can sign (a point of small order)."
 #define KEY_REASON_NUMBER "holds a number that is zero, negative or not in its shortest form."
 #define KEY_REASON_RSA_SHORT "holds an RSA key of less than 2048 bits, which is too weak. Use 2048 to 16384 bits."
 #define KEY_REASON_RSA_LONG "holds an RSA key of more than 16384 bits. Use 2048 to 16384 bits."

@@ -11,7 +11,6 @@
 #define RSA_MIN_BITS 2048
 #define RSA_MAX_BITS 16384
 #define RSA_MAX_EXPONENT_BITS 64
-#define ED25519_LEN 32
 
 static const struct ssh_type unknown_type = {.kind = SSH_KIND_UNKNOWN};
 static const struct ssh_type certificate_type = {.kind = SSH_KIND_CERTIFICATE};
@@ -183,7 +182,11 @@ static bool check_ed25519(struct cursor *c)
 {
     struct string key;
 
-    return take_string(c, &key) && (key.len == ED25519_LEN || refuse_blob(c, KEY_REASON_ED25519));
+    if (!take_string(c, &key))
+        return false;
+    if (key.len != CRYPT_ED25519_LEN)
+        return refuse_blob(c, KEY_REASON_ED25519);
+    return !crypt_key_ed25519_is_small(key.data) || refuse_blob(c, KEY_REASON_ED25519_SMALL);
 }
 
 /* The application is FIDO's relying party.  OpenSSH accepts any C string; "ssh:" is usual. */
