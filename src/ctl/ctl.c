@@ -147,10 +147,14 @@ static int run_words(struct ctl *ctl, char **words)
     return status == CTL_OK ? run_verb(ctl, verb) : status;
 }
 
-static int print_settings(const struct ctl_options *options)
+static int print_settings(const struct ctl_options *options, const char *command)
 {
     const struct conf_print asked = {options->print_settings, options->is_effective};
 
+    if (command)
+        return ctl_misuse("--print-settings takes no command, but got '%s'", command);
+    if (options->json)
+        return ctl_misuse("--print-settings prints a settings file, not JSON; leave out --json");
     return conf_print_asked("aditctl", &asked, options->conf_path);
 }
 
@@ -175,7 +179,7 @@ int main(int argc, char **argv)
         return ctl_flush_output("") ? CTL_OK : CTL_FAILED;
     }
     if ((ctl.options.print_settings || ctl.options.is_effective) && !ctl.options.help)
-        return print_settings(&ctl.options);
+        return print_settings(&ctl.options, words[0]);
     if (words[0] && is_help(words[0])) {
         ctl.options.help = true;
         words++;

@@ -112,6 +112,15 @@ class Effective(Case):
                 self.assertEqual((done.returncode, done.stdout), (2, ""))
                 self.assertIn("--effective needs --print-settings", done.stderr)
 
+    def test_what_aditctl_does_not_print(self):
+        for words, said in ((["--print-settings", "--json"], "leave out --json"),
+                            (["--json", "--print-settings", "--effective"], "leave out --json"),
+                            (["--print-settings", "user", "list"], "takes no command, but got 'user'")):
+            with self.subTest(words):
+                done = self.ask("aditctl", *words)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn(said, done.stderr)
+
     def test_output_that_cannot_be_written(self):
         self.write("")
         for program in self.PROGRAMS:
