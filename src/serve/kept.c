@@ -3,6 +3,7 @@
 #include "serve/kept.h"
 
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/process.h"
@@ -13,9 +14,25 @@ bool kept_open(struct kept *kept)
     return !systemd_has_store() || serve_handover_open(kept->pair);
 }
 
+/* A connection that a socket has accepted has the socket's name. */
+static bool is_accepted(int fd, int listen_fd)
+{
+    struct sockaddr_storage own = {.ss_family = AF_UNSPEC};
+    struct sockaddr_storage peer;
+    struct sockaddr_storage wanted = {.ss_family = AF_UNSPEC};
+    socklen_t own_len = sizeof own;
+    socklen_t peer_len = sizeof peer;
+    socklen_t wanted_len = sizeof wanted;
+
+    return getsockname(listen_fd, (struct sockaddr *)&wanted, &wanted_len) == 0 &&
+           getsockname(fd, (struct sockaddr *)&own, &own_len) == 0 && own_len == wanted_len &&
+           memcmp(&own, &wanted, own_len) == 0 &&
+           getpeername(fd, (struct sockaddr *)&peer, &peer_len) == 0;
+}
+
 void kept_add(struct kept *kept, int fd)
 {
-    if (kept->n < SYSTEMD_STORED_MAX)
+    if (kept->n < SYSTEMD_STORED_MAX && is_accepted(fd, kept->listen_fd))
         kept->fds[kept->n++] = fd;
     else
         close(fd);

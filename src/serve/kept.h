@@ -4,6 +4,7 @@
 #ifndef ADIT_SERVE_KEPT_H
 #define ADIT_SERVE_KEPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/log.h"
@@ -14,12 +15,15 @@ struct kept {
     int pair[2]; /* workers pass into the first; the supervisor takes from the second; -1: nobody */
     int fds[SYSTEMD_STORED_MAX];
     size_t n;
+    int listen_fd;   /* all are connections of this socket */
+    bool was_stored; /* systemd had stored some for this run */
 };
 
 /* Opens the pair if systemd stores connections for the next run.  Returns false with errno set. */
 MUST_CHECK bool kept_open(struct kept *kept);
 
-/* Adds a connection.  Closes it if there are too many. */
+/* Adds a connection.  Closes it if there are too many, and if it is no connection of the socket: a
+ * worker that was taken over could pass anything on, which would outlive it. */
 void kept_add(struct kept *kept, int fd);
 
 /* Adds the connections that workers have passed. */

@@ -3,6 +3,7 @@
 #include "serve/listen.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/listen.h"
 #include "base/process.h"
@@ -31,11 +32,17 @@ bool serve_listen(const struct serve_place *place, struct kept *kept, const stru
 
     if (!systemd_listen_fd(fd, &n_stored, reason, sizeof reason))
         return process_cannot_start(log, reason);
-    if (*fd < 0)
-        return listen_at(place, log, fd);
+    if (*fd < 0) {
+        bool ok = listen_at(place, log, fd);
+
+        kept->listen_fd = *fd < 0 ? STDIN_FILENO : *fd;
+        return ok;
+    }
     if (place->path || place->port > 0)
         return process_cannot_start(
             log, "--listen names a socket, but systemd passes another; use one of them");
+    kept->listen_fd = *fd;
+    kept->was_stored = n_stored > 0;
     for (size_t i = 1; i <= n_stored; i++)
         kept_add(kept, *fd + (int)i);
     return true;
@@ -44,7 +51,7 @@ bool serve_listen(const struct serve_place *place, struct kept *kept, const stru
 /* The store must not hold a connection that a worker closes. */
 void serve_tell_ready(const struct kept *kept, const struct log *log)
 {
-    if (!systemd_notify(kept->n > 0 ? "READY=1\nFDSTOREREMOVE=1\nFDNAME=" SYSTEMD_STORED_NAME
-                                    : "READY=1"))
+    if (!systemd_notify(kept->was_stored ? "READY=1\nFDSTOREREMOVE=1\nFDNAME=" SYSTEMD_STORED_NAME
+                                         : "READY=1"))
         process_fault(log, "NOTIFY_SOCKET", "cannot tell systemd that all is ready");
 }

@@ -272,6 +272,41 @@ class Store(Systemd):
                     peer.close()
                 self.assertEqual(self.store.stop(process), (0, ""))
 
+    def strangers(self):
+        """Connections that the responder's socket has not accepted: (its end, the peer's end)."""
+        for family, address in (socket.AF_INET, ("127.0.0.1", 0)), (socket.AF_UNIX, self.path + ".2"):
+            listener = socket.socket(family)
+            self.addCleanup(listener.close)
+            listener.bind(address)
+            listener.listen()
+            peer = socket.socket(family)
+            peer.connect(listener.getsockname())
+            yield listener.accept()[0], peer
+        yield socket.socketpair()
+
+    def test_strange_connections(self):
+        """Those that no responder has accepted are closed, and leave the store."""
+        strangers = list(self.strangers())
+        process = self.start_workers(1)
+        peers = self.connect(2)
+        for are_alone in False, True:
+            with self.subTest(are_alone=are_alone):
+                self.assertEqual(self.store.stop(process), (0, ""))
+                self.assertEqual(len(self.store.fds), len(peers))
+                self.store.fds += [os.dup(own.fileno()) for own, _ in strangers]
+                process = self.start_workers(1)
+                for peer in peers:
+                    self.assertEqual(peer.ask(self.ASK).status, 200)
+                while peers:
+                    peer = peers.pop()
+                    self.assertEqual(peer.ask(self.ASK_ONCE).status, 200)
+                    peer.close()
+        for own, peer in strangers:
+            own.close()
+            peer.settimeout(DEADLINE_S)
+            self.assertEqual(peer.recv(1), b"")
+            peer.close()
+
     def test_one_worker_stops(self):
         """The connections of a worker that is told to stop go to the next one."""
         process = self.start_workers(2)
