@@ -28,7 +28,7 @@ ORDINARY_USER = "sync"
 
 # What the shell waits for, instead of a second: the end of the tunnel, and the rule of the edge.
 # While nginx reloads, its old processes may take a connection after a new one has.
-UNTIL_GONE = ("until curl -so /dev/null http://localhost:9000/livez; [ $? = 7 ]; do sleep 0.1; done")
+UNTIL_GONE = "until curl -so /dev/null http://localhost:%d/livez; [ $? = 7 ]; do sleep 0.1; done"
 UNTIL_DEMANDED = """n=0; until [ $n = 10 ]; do sleep 0.1
         n=$((n + 1))
         [ "$(curl -so /dev/null -w '%{http_code}' --cacert "$EDGE_DIR/authority.pem" \\
@@ -63,10 +63,10 @@ class Clone:
         self.state = os.path.join(self.folder, ".adit")
         if state:
             self.state = self.env["ADIT_STATE"] = os.path.join(self.folder, state)
-        self.bound, self.other = stack.free_port(), stack.free_port()
         self.take_ports()
 
     def take_ports(self):
+        self.bound, self.other = stack.free_port(), stack.free_port()
         self.ports = self.ssh_port, self.tls_port, _ = [stack.free_port() for _ in VARIABLES]
         self.env.update(zip(VARIABLES, map(str, self.ports)),
                         ADIT_EDGE_BIND_PORTS="%d %d" % (self.bound, self.other))
@@ -102,15 +102,12 @@ class Clone:
         self.start()
 
     def _read(self, said):
-        """Reads what tools/edge prints: the commands, for ports that are free, and the variables."""
+        """Reads what tools/edge prints: the commands, and the variables."""
         blocks = [block for block in said.split("\n\n") if block.startswith("    ")]
-        # Both ports at once: the first may contain the digits of the second.
-        ports = {"9000": str(self.bound), "9001": str(self.other)}
         # A busy machine takes longer than the second after which a reader looks.
         blocks[3], blocks[4] = (wait.join(block.split("sleep 1")) for block, wait in (
-            (blocks[3], UNTIL_GONE), (blocks[4], UNTIL_DEMANDED)))
-        self.blocks = [re.sub(r"\b900[01]\b", lambda found: ports[found.group()], block)
-                       for block in blocks]
+            (blocks[3], UNTIL_GONE % self.bound), (blocks[4], UNTIL_DEMANDED)))
+        self.blocks = blocks
         lines = [shlex.split(line) for line in self.edge("--env").stdout.splitlines()]
         self.values = dict(line[1].split("=", 1) for line in lines)
 
@@ -357,6 +354,9 @@ class Life(unittest.TestCase):
         said = clone.edge("--detach").stdout
         self.assertIn("edge: already running\n", said)
         self.assertIn("SSH: 127.0.0.1:%d\n" % clone.ssh_port, said)
+        done = clone.edge("--detach", check=False, ADIT_EDGE_BIND_PORTS=str(stack.free_port()))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("tunnels may bind %d %d; to stop it" % (clone.bound, clone.other), done.stderr)
         done = clone.edge("--detach", check=False, ADIT_EDGE_SSH_PORT=str(stack.free_port()))
         self.assertEqual(done.returncode, 1)
         self.assertIn("on ports %d, %d and %d; to stop it, run: tools/edge --stop" % (*clone.ports,),
@@ -477,7 +477,7 @@ class Refused(unittest.TestCase):
     def test_taken_port(self):
         clone = clones["caller"]
         clone.edge("--stop")
-        for variable in VARIABLES:
+        for variable in *VARIABLES, "ADIT_EDGE_BIND_PORTS":
             with self.subTest(variable), socket.create_server(("127.0.0.1", 0)) as taken:
                 port = taken.getsockname()[1]
                 self.assert_refused("port %d on 127.0.0.1 is in use: set %s to another port" % (
