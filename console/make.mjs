@@ -116,6 +116,8 @@ const shared = {
     target: ["es2022"],
 };
 
+const jsx = { jsx: "automatic", jsxImportSource: "preact" };
+
 function bundle() {
     esbuild.buildSync({
         ...shared,
@@ -123,8 +125,7 @@ function bundle() {
         outfile: path.join(folder, "console.js"),
         format: "iife",
         minify: true,
-        jsx: "automatic",
-        jsxImportSource: "preact",
+        ...jsx,
     });
     esbuild.buildSync({
         ...shared,
@@ -134,13 +135,20 @@ function bundle() {
     });
 }
 
-// What tests import: each file of src/model as a module of Node.js.
-function compileModel() {
+// What tests import: each file of src but the page's own as a module of Node.js.  They share what they
+// import, so that a test finds the same session as the file that it tests.
+function compileModules() {
+    const names = filesBelow(path.join(work, "src"), [".ts", ".tsx"]).filter((name) => name !== "main.tsx");
+    const modules = path.join(work, "modules");
+    fs.rmSync(modules, { recursive: true, force: true });
     esbuild.buildSync({
         ...shared,
-        entryPoints: filesBelow(path.join(work, "src", "model"), [".ts"]).map((name) => "src/model/" + name),
-        outdir: path.join(work, "model"),
+        ...jsx,
+        entryPoints: names.map((name) => "src/" + name),
+        outbase: "src",
+        outdir: modules,
         outExtension: { ".js": ".mjs" },
+        splitting: true,
         format: "esm",
         platform: "node",
         target: ["node18"],
@@ -171,7 +179,7 @@ fs.rmSync(folder, { recursive: true, force: true });
 fs.mkdirSync(folder);
 checkTexts(readCode());
 bundle();
-compileModel();
+compileModules();
 copy();
 checkSize();
 if (faults.length > 0) {

@@ -9,8 +9,9 @@ import { type Route, link, useRoute, viewTitle } from "./router";
 import { rooms } from "./rooms";
 import type { Room } from "./rooms/room";
 import { SignIn, SignInAgain } from "./rooms/sign_in";
+import { rightsText } from "./rooms/sign_in/words";
 import { type State, session } from "./session";
-import { LANGUAGES, type Key, setLanguage, t, useLanguage } from "./text";
+import { LANGUAGES, setLanguage, t, useLanguage } from "./text";
 import { useSyncedValue } from "./value";
 
 function Language({ language }: { language: string }): JSX.Element {
@@ -30,21 +31,8 @@ function Language({ language }: { language: string }): JSX.Element {
     );
 }
 
-const WRITES: Record<"all" | "own" | "nothing", Key> = {
-    all: "main.writes_all",
-    own: "main.writes_own",
-    nothing: "main.writes_nothing",
-};
-
 function Holder({ state }: { state: State }): JSX.Element | null {
-    if (!state.rights) {
-        return null;
-    }
-    return (
-        <p class="holder small">
-            {state.rights.isAdmin ? t("main.admin") : t("main.not_admin")} {t(WRITES[state.rights.writes])}
-        </p>
-    );
+    return state.rights && <p class="holder small">{rightsText(state.rights)}</p>;
 }
 
 function SkipLink(): JSX.Element {

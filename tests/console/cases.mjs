@@ -3,11 +3,12 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
+import { load } from "./page.mjs";
 
 export const FOLDER = process.env.CASES_DIR;
 
 export async function model(name) {
-    return import(path.join(process.env.CONSOLE_MODEL, name + ".mjs"));
+    return load("model/" + name);
 }
 
 function pieceOf(escape) {

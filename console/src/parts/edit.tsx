@@ -8,7 +8,8 @@ import { clearNotice, discardDraft, notice } from "../notice";
 import { session } from "../session";
 import { t } from "../text";
 import { useSyncedValue } from "../value";
-import { ErrorBox, afterChange } from "./error";
+import { ErrorBox } from "./error";
+import { afterChange } from "./error_words";
 
 // What was read, and the tag that it had.
 export interface Read<T> {

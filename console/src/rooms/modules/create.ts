@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { forgetDraft, getDraft, useUnsaved } from "../../draft";
 import { clearNotice, notice } from "../../notice";
 import { type Read, createResource, setEdit } from "../../parts/edit";
-import { afterChange } from "../../parts/error";
+import { afterChange } from "../../parts/error_words";
 import { go, link } from "../../router";
 import { type Key, t } from "../../text";
 import { draftOf } from "./address";

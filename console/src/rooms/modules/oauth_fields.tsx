@@ -19,7 +19,7 @@ import {
 import { sizeOf } from "../../model/text";
 import { readUint32 } from "../../model/uint32";
 import { Choose, Tick } from "../../parts/choice";
-import { faultOf } from "../../parts/error";
+import { faultOf } from "../../parts/error_words";
 import { Field } from "../../parts/field";
 import { accepted, acceptedBytes, acceptedEntries, refusal } from "../../parts/finding";
 import { type Key, duration, number, t } from "../../text";

@@ -2,30 +2,15 @@
 // Signing in, at the start and after 401.
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, isRefusal } from "../../api/client";
 import { readRights } from "../../api/rights";
-import * as ERR from "../../model/errors";
 import { ErrorBox } from "../../parts/error";
 import { Field } from "../../parts/field";
 import { session } from "../../session";
 import { t } from "../../text";
-
-// The service's words for a malformed key are about a header, which nobody typed.
-const MALFORMED = [ERR.AUTH_MISSING, ERR.AUTH_NOT_BEARER, ERR.KEY_MALFORMED];
-
-function malformed(status: number, number: number | null, operationId: string): ApiError {
-    return new ApiError("refused", status, t("sign_in.malformed"), number, {}, operationId, null, false);
-}
-
-function aboutKey(failed: unknown): unknown {
-    return isRefusal(failed, MALFORMED)
-        ? malformed(failed.status, failed.number, failed.operationId)
-        : failed;
-}
+import { aboutKey, isSendable, malformed } from "./words";
 
 async function begin(key: string, isKept: boolean): Promise<void> {
-    // A header takes no other characters.
-    if (!/^[!-~]+$/.test(key)) {
+    if (!isSendable(key)) {
         throw malformed(0, null, "");
     }
     session.begin(key, await readRights(key), isKept);
