@@ -35,7 +35,10 @@ function filesBelow(start, ends) {
 // ---- texts ----
 
 function placeholders(text) {
-    return [...text.matchAll(/\{(\w+)\}/g)].map((found) => found[1]).sort().join(" ");
+    return [...text.matchAll(/\{(\w+)\}/g)]
+        .map((found) => found[1])
+        .sort()
+        .join(" ");
 }
 
 function readTexts(name) {

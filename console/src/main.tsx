@@ -51,7 +51,12 @@ function SkipLink(): JSX.Element {
 }
 
 // On a phone, all but the name is behind a button.
-function Header({ state, room, address, leave }: {
+function Header({
+    state,
+    room,
+    address,
+    leave,
+}: {
     state: State;
     room: Room | undefined;
     address: Route;

@@ -11,8 +11,8 @@ export async function model(name) {
     return load("model/" + name);
 }
 
-function pieceOf(escape) {
-    switch (escape[1]) {
+function pieceOf(text) {
+    switch (text[1]) {
         case "t":
             return "\t";
         case "n":
@@ -22,10 +22,10 @@ function pieceOf(escape) {
         case "\\":
             return "\\";
         case "x":
-            return String.fromCharCode(parseInt(escape.slice(2), 16));
+            return String.fromCharCode(parseInt(text.slice(2), 16));
         default: {
-            const [, text, n] = /^\\\{([^*]*)\*(\d+)\}$/.exec(escape);
-            return text.repeat(Number(n));
+            const [, repeated, n] = /^\\\{([^*]*)\*(\d+)\}$/.exec(text);
+            return repeated.repeat(Number(n));
         }
     }
 }

@@ -18,7 +18,10 @@ function begin() {
 
 // What ApiError says of a failed request.
 async function failureOf(asking) {
-    const error = await asking.then(() => assert.fail("it succeeds"), (reason) => reason);
+    const error = await asking.then(
+        () => assert.fail("it succeeds"),
+        (reason) => reason,
+    );
     assert.ok(error instanceof ApiError, String(error));
     const { kind, status, number, message, operationId, retryAfterS, isWrite } = error;
     return { kind, status, number, message, operationId, retryAfterS, isWrite };
@@ -28,16 +31,25 @@ async function failureOf(asking) {
 const NOTHING = { status: 0, number: null, message: "", operationId: "", retryAfterS: null };
 
 test("the service is asked for its name until it answers, and then no more", async () => {
-    for (const [answer, kind] of [[brokenOff, "unreachable"], [{ body: {} }, "unreadable"]]) {
+    for (const [answer, kind] of [
+        [brokenOff, "unreachable"],
+        [{ body: {} }, "unreadable"],
+    ]) {
         const asked = answerWith(answer);
         assert.equal((await failureOf(call("GET", "x"))).kind, kind);
-        assert.deepEqual(asked.map(({ url }) => url), ["https://console.invalid/adit/livez"]);
+        assert.deepEqual(
+            asked.map(({ url }) => url),
+            ["https://console.invalid/adit/livez"],
+        );
         assert.equal("authorization" in asked[0].headers, false);
     }
     const asked = answerWith(LIVE, { body: 1 }, { body: 2 });
     assert.equal((await call("GET", "a")).value, 1);
     assert.equal((await call("GET", "b")).value, 2);
-    assert.deepEqual(asked.map(({ url }) => url.split("/").at(-1)), ["livez", "a", "b"]);
+    assert.deepEqual(
+        asked.map(({ url }) => url.split("/").at(-1)),
+        ["livez", "a", "b"],
+    );
 });
 
 test("a request has the key and the version in its headers, and all else where the interface reads it", async () => {
@@ -48,13 +60,23 @@ test("a request has the key and the version in its headers, and all else where t
     assert.deepEqual((await call("DELETE", "things/1", { ifMatch: '"7"' })).value, null);
     await call("GET", "things", { key: "other" }).catch(() => undefined);
     assert.equal(asked[0].url, "https://console.invalid/adit/things?limit=1");
-    assert.deepEqual(asked.map(({ method, headers, body }) => [method, headers, body]), [
-        ["POST", {
-            "service-version": "2", authorization: "Bearer " + KEY, "content-type": "application/json",
-            "idempotency-key": "i" }, '{"a":"é"}'],
-        ["DELETE", { "service-version": "2", authorization: "Bearer " + KEY, "if-match": '"7"' }, undefined],
-        ["GET", { "service-version": "2", authorization: "Bearer other" }, undefined],
-    ]);
+    assert.deepEqual(
+        asked.map(({ method, headers, body }) => [method, headers, body]),
+        [
+            [
+                "POST",
+                {
+                    "service-version": "2",
+                    authorization: "Bearer " + KEY,
+                    "content-type": "application/json",
+                    "idempotency-key": "i",
+                },
+                '{"a":"é"}',
+            ],
+            ["DELETE", { "service-version": "2", authorization: "Bearer " + KEY, "if-match": '"7"' }, undefined],
+            ["GET", { "service-version": "2", authorization: "Bearer other" }, undefined],
+        ],
+    );
     for (const { cache, redirect, referrerPolicy } of asked) {
         assert.deepEqual([cache, redirect, referrerPolicy], ["no-store", "error", "no-referrer"]);
     }
@@ -69,12 +91,22 @@ test("each answer that goes wrong has its kind", async () => {
         [refusal(503, 9030), { ...refused, status: 503, number: 9030 }],
         [brokenOff, { ...NOTHING, kind: "unreachable" }],
         [{ status: 502 }, { ...NOTHING, kind: "unreadable", status: 502 }],
-        [{ status: 502, body: "<html>" }, { ...NOTHING, kind: "unreadable", status: 502 }],
-        [{ status: 500, body: { msg: 7 } }, { ...NOTHING, kind: "unreadable", status: 500 }],
+        [
+            { status: 502, body: "<html>" },
+            { ...NOTHING, kind: "unreadable", status: 502 },
+        ],
+        [
+            { status: 500, body: { msg: 7 } },
+            { ...NOTHING, kind: "unreadable", status: 500 },
+        ],
         [{ status: 200 }, { ...NOTHING, kind: "unreadable", status: 200 }],
     ];
     for (const [answer, wanted] of rows) {
-        for (const [method, ask, isWrite] of [["GET", {}, false], ["PUT", {}, true], ["POST", { isProbe: true }, false]]) {
+        for (const [method, ask, isWrite] of [
+            ["GET", {}, false],
+            ["PUT", {}, true],
+            ["POST", { isProbe: true }, false],
+        ]) {
             answerWith(answer);
             assert.deepEqual(await failureOf(call(method, "x", ask)), { ...wanted, isWrite });
         }
@@ -137,13 +169,19 @@ test("creating the same again has the same key, until it is created", async () =
 
 test("refusals are known by their numbers", () => {
     const error = (number) => new ApiError("refused", 403, "", number, {}, "", null, true);
-    assert.deepEqual([ERR.NOT_ADMIN, ERR.OWNER_UNKNOWN, 203, null].map((number) => isOwnerRefused(error(number))), [true, true, false, false]);
+    assert.deepEqual(
+        [ERR.NOT_ADMIN, ERR.OWNER_UNKNOWN, 203, null].map((number) => isOwnerRefused(error(number))),
+        [true, true, false, false],
+    );
     assert.equal(isRefusal(new Error("x"), [203]), false);
 });
 
 test("the next page is asked of the page's own origin, with all that its address says", () => {
     assert.equal(nextQuery(null), null);
     assert.deepEqual(nextQuery("https://other.example/v/credentials?after=a%2Fb&limit=100&filter=a+%3D%3D+1"), {
-        after: "a/b", limit: "100", filter: "a == 1" });
+        after: "a/b",
+        limit: "100",
+        filter: "a == 1",
+    });
     assert.deepEqual(nextQuery("/credentials?after=x"), { after: "x" });
 });

@@ -51,7 +51,13 @@ test("the last days leave none out while clocks change", () => {
 });
 
 test("rows are grouped by day, and later rows change no heading before them", () => {
-    const times = ["2026-03-30T00:00:00Z", "2026-03-29T21:59:59Z", "2026-03-28T23:00:00Z", "2026-03-28T22:59:59Z", "2026-03-28T23:00:00Z"];
+    const times = [
+        "2026-03-30T00:00:00Z",
+        "2026-03-29T21:59:59Z",
+        "2026-03-28T23:00:00Z",
+        "2026-03-28T22:59:59Z",
+        "2026-03-28T23:00:00Z",
+    ];
     const shown = withDays(times, (time) => time, "Europe/Berlin");
     const wanted = ["2026-03-30", 0, "2026-03-29", 1, 2, "2026-03-28", 3, "2026-03-29", 4];
     assert.deepEqual(

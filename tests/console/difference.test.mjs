@@ -17,10 +17,25 @@ test("lines that only one side has are marked", () => {
     const rows = [
         [[], [], [], []],
         [["a"], ["a"], ["a"], ["a"]],
-        [["a", "b", "c"], ["a", "c"], ["a", "!b", "c"], ["a", "c"]],
-        [["a", "b"], ["b", "a"], ["!a", "b"], ["b", "!a"]],
+        [
+            ["a", "b", "c"],
+            ["a", "c"],
+            ["a", "!b", "c"],
+            ["a", "c"],
+        ],
+        [
+            ["a", "b"],
+            ["b", "a"],
+            ["!a", "b"],
+            ["b", "!a"],
+        ],
         [["a", "a"], ["a"], ["a", "!a"], ["a"]],
-        [["a", "x", "b", "y", "c"], ["a", "b", "z", "c"], ["a", "!x", "b", "!y", "c"], ["a", "b", "!z", "c"]],
+        [
+            ["a", "x", "b", "y", "c"],
+            ["a", "b", "z", "c"],
+            ["a", "!x", "b", "!y", "c"],
+            ["a", "b", "!z", "c"],
+        ],
         [["__proto__"], ["constructor"], ["!__proto__"], ["!constructor"]],
     ];
     for (const [before, after, wantedBefore, wantedAfter] of rows) {
@@ -31,7 +46,10 @@ test("lines that only one side has are marked", () => {
 
 test("what is not marked is the same on both sides, in the same order", () => {
     let seed = 7;
-    const random = (n) => (seed = (seed * 48271) % 2147483647) % n;
+    const random = (n) => {
+        seed = (seed * 48271) % 2147483647;
+        return seed % n;
+    };
     for (let round = 0; round < 500; round++) {
         const lines = () => Array.from({ length: random(12) }, () => "abcd"[random(4)]);
         const [old, now] = compareLines(lines(), lines());
@@ -51,14 +69,10 @@ test("texts with too many lines to compare are marked between the first and the 
 test("members are compared one by one, and a secret is none of them", () => {
     const before = oauth({ client_id: "app", client_secret: "hidden", teams: ["a/b", "a/c"], scopes: [] });
     const after = oauth({ client_id: "app", client_secret: null, teams: ["a/c"], scopes: [] });
-    assert.deepEqual([...membersOf(before).keys()], [
-        "enabled",
-        "provider",
-        "provider.client_id",
-        "provider.teams",
-        "provider.scopes",
-        "cookie_prefix",
-    ]);
+    assert.deepEqual(
+        [...membersOf(before).keys()],
+        ["enabled", "provider", "provider.client_id", "provider.teams", "provider.scopes", "cookie_prefix"],
+    );
     const changed = compare(before, after).filter((member) => !member.isSame);
     assert.deepEqual(
         changed.map(({ name, before: old, after: now }) => [name, marked(old), marked(now)]),
@@ -88,7 +102,10 @@ test("values become lines", () => {
         enabled: false,
         inactivity_timeout: 0,
         disabled_at: null,
-        certificate_authorities: [{ id: "ca_2", uri: "u" }, { id: "ca_1", uri: "u" }],
+        certificate_authorities: [
+            { id: "ca_2", uri: "u" },
+            { id: "ca_1", uri: "u" },
+        ],
         later: { a: 1 },
     });
     assert.deepEqual(Object.fromEntries(members), {

@@ -48,12 +48,16 @@ test("an OAuth module that the service would refuse is refused in words", () => 
     // It is said at the member that is missing.
     assert.match(saidOf("client_id", { client_secret: "s" }), /^Error 384: the secret needs a client ID/);
     const large = Array.from({ length: 70 }, (_, at) => String(at).padStart(1000, "x")).join("\n");
-    assert.match(saidOf("body", { organizations: large }), /^Error 9006: the request has 7\d,\d{3} bytes as JSON; at most 65,536 are/);
+    assert.match(
+        saidOf("body", { organizations: large }),
+        /^Error 9006: the request has 7\d,\d{3} bytes as JSON; at most 65,536 are/,
+    );
     assert.equal(saidOf("organizations", { organizations: "o" }), "");
 });
 
 test("so are a mutual TLS module and a credential", () => {
-    const authorities = (text) => refusal(checkMutualTls({ enabled: true, certificate_authority_ids: text }).certificate_authority_ids);
+    const authorities = (text) =>
+        refusal(checkMutualTls({ enabled: true, certificate_authority_ids: text }).certificate_authority_ids);
     assert.match(authorities("a b"), /^Error 228: a b: an identifier has 1 to 255 characters/);
     assert.equal(authorities("a\na"), "Error 9023: a: the entry is in the list twice.");
     assert.equal(authorities(numbers(1001)), "Error 7075: there are 1,001 entries; at most 1,000 are accepted.");

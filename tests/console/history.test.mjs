@@ -30,7 +30,10 @@ test("a resource has an address in the interface, and one of its view", () => {
 
 test("every kind of event that may be chosen has words and a resource, and an unknown one its name", () => {
     const names = EVENTS.flatMap(([prefix, , events]) => {
-        assert.ok(events.every(([name]) => name.startsWith(prefix)), prefix);
+        assert.ok(
+            events.every(([name]) => name.startsWith(prefix)),
+            prefix,
+        );
         return events.map(([name]) => name);
     });
     for (const name of names) {
@@ -49,7 +52,9 @@ test("members have words, and an unknown one its name", () => {
     }
     const secret = "provider.client_secret";
     const module = (client_id) => ({ provider: { provider_a: { client_id, client_secret: null } } });
-    const said = [module("app"), module(null), null].map((after) => changedText(secret, eventOf("oauth_module_updated", "e/r", { after })));
+    const said = [module("app"), module(null), null].map((after) =>
+        changedText(secret, eventOf("oauth_module_updated", "e/r", { after })),
+    );
     assert.notEqual(said[0], said[1]);
     assert.equal(said[1], said[2]);
     assert.equal(membersOf(module("app")).has(secret), false);

@@ -25,7 +25,12 @@ test("lists that limit who is permitted become empty only if both want that", ()
         [[["a", "b"]], [["a"]], [["a", "b", "c"]], [["a", "c"]]],
         // Each removed what the other kept.
         [[["a", "b"]], [["a"]], [["b"]], [["a", "b"]]],
-        [[["a"], ["x"]], [[], ["x"]], [["a"], []], [["a"], ["x"]]],
+        [
+            [["a"], ["x"]],
+            [[], ["x"]],
+            [["a"], []],
+            [["a"], ["x"]],
+        ],
         // One permits everybody, the other adds somebody.
         [[["a"]], [[]], [["a", "b"]], [["a", "b"]]],
         [[["a"]], [["a", "b"]], [[]], [["a", "b"]]],
@@ -35,7 +40,12 @@ test("lists that limit who is permitted become empty only if both want that", ()
         [[["a"]], [["a"]], [[]], [[]]],
         [[["a"]], [[]], [[]], [[]]],
         // What went from one list to another.
-        [[["a"], []], [[], ["x"]], [["a", "b"], []], [["b"], ["x"]]],
+        [
+            [["a"], []],
+            [[], ["x"]],
+            [["a", "b"], []],
+            [["b"], ["x"]],
+        ],
     ];
     for (const [before, theirs, yours, wanted] of rows) {
         assert.deepEqual(mergePermits(before, theirs, yours), wanted, JSON.stringify([before, theirs, yours]));

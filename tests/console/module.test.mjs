@@ -49,7 +49,20 @@ test("identifiers and numbers are the server's", () => {
 });
 
 test("every list of texts stands in a field and comes back", () => {
-    const hostile = ["plain", " led", "trailed ", "two\nlines", "\r", "\t", '"quoted"', '"a"@b.example', "", "\\n", "\u00a0", "\u202e"];
+    const hostile = [
+        "plain",
+        " led",
+        "trailed ",
+        "two\nlines",
+        "\r",
+        "\t",
+        '"quoted"',
+        '"a"@b.example',
+        "",
+        "\\n",
+        "\u00a0",
+        "\u202e",
+    ];
     assert.deepEqual(readEntries(writeEntries(hostile)), hostile);
     assert.equal(writeEntries(["a", '"a"@b.example']), 'a\n"a"@b.example');
     assert.deepEqual(readEntries("  a \r\n\n b\n"), ["a", "b"]);
@@ -60,7 +73,8 @@ function formOf(body) {
     const providers = Object.entries(body.provider ?? {});
     const given = providers.filter(([, config]) => config !== null);
     const config = given[0]?.[1] ?? {};
-    const isList = (value) => value === undefined || value === null || (Array.isArray(value) && value.every((one) => typeof one === "string"));
+    const isList = (value) =>
+        value === undefined || value === null || (Array.isArray(value) && value.every((one) => typeof one === "string"));
     const isText = (value) => value === undefined || value === null || typeof value === "string";
     const { client_id, client_secret, ...lists } = config;
     const names = oauth.hasTeams(FRESH, given[0]?.[0]) ? 5 : 3;
@@ -68,7 +82,9 @@ function formOf(body) {
     const isExpressible =
         Object.keys(body).every((name) => ["provider", "cookie_prefix"].includes(name)) &&
         given.length <= 1 &&
-        providers.every(([name, one]) => NAMES.includes(name) && (one === null || (typeof one === "object" && !Array.isArray(one)))) &&
+        providers.every(
+            ([name, one]) => NAMES.includes(name) && (one === null || (typeof one === "object" && !Array.isArray(one))),
+        ) &&
         [client_id, client_secret].every(isText) &&
         Object.entries(lists).every(([name, list]) => known.includes(name) && isList(list));
     if (!isExpressible) {
@@ -94,7 +110,11 @@ test("OAuth modules are refused as the server refuses them", () => {
             assert.deepEqual(found, []);
             assert.equal(form.provider, expected.slice(3));
         } else {
-            const member = expected.split(" ")[1].replace(/\[\d+\]$/, "").split(".").at(-1);
+            const member = expected
+                .split(" ")[1]
+                .replace(/\[\d+\]$/, "")
+                .split(".")
+                .at(-1);
             assert.ok(
                 found.some(([name, finding]) => name === member && finding.number === Number(expected.split(" ")[0])),
                 JSON.stringify(found),
@@ -120,8 +140,14 @@ test("mutual TLS modules are refused as the server refuses them", () => {
 
 test("lengths, counts and the whole body have the server's limits", () => {
     const check = (members) => {
-        const found = oauth.checkOauth({ ...oauth.oauthFormOf(FRESH), provider: "provider_a", client_id: "i", client_secret: "s", ...members }, FRESH);
-        return Object.entries(found).filter(([, finding]) => finding).map(([name, finding]) => `${name} ${finding.number}`).join();
+        const found = oauth.checkOauth(
+            { ...oauth.oauthFormOf(FRESH), provider: "provider_a", client_id: "i", client_secret: "s", ...members },
+            FRESH,
+        );
+        return Object.entries(found)
+            .filter(([, finding]) => finding)
+            .map(([name, finding]) => `${name} ${finding.number}`)
+            .join();
     };
     const many = (n, before = "") => Array.from({ length: n }, (_, at) => before + at).join("\n");
     assert.equal(check({}), "");
@@ -135,8 +161,17 @@ test("lengths, counts and the whole body have the server's limits", () => {
     assert.equal(check({ organizations: "o\n@o" }), "organizations 9095");
     assert.equal(check({ teams: "@o/t" }), "teams 7040");
     assert.equal(check({ teams: "o/" + "t".repeat(1023) }), "teams 7040");
-    for (const [name, number] of [["scopes", 7056], ["teams", 7057], ["organizations", 7058], ["email_addresses", 7060], ["email_domains", 7061]]) {
-        assert.equal(check({ [name]: many(1001, name === "teams" ? "o/" : name === "email_addresses" ? "u@d" : "") }), `${name} ${number}`);
+    for (const [name, number] of [
+        ["scopes", 7056],
+        ["teams", 7057],
+        ["organizations", 7058],
+        ["email_addresses", 7060],
+        ["email_domains", 7061],
+    ]) {
+        assert.equal(
+            check({ [name]: many(1001, name === "teams" ? "o/" : name === "email_addresses" ? "u@d" : "") }),
+            `${name} ${number}`,
+        );
     }
     for (const name of ["inactivity_timeout", "maximum_duration", "auth_check_interval"]) {
         assert.equal(check({ [name]: "4294967296" }), `${name} 215`);
@@ -144,13 +179,22 @@ test("lengths, counts and the whole body have the server's limits", () => {
     }
     const full = { scopes: many(1000), teams: many(1000, "o/"), organizations: many(1000), email_domains: many(1000) };
     assert.equal(check(full), "body 213");
-    assert.equal(check({ organizations: Array.from({ length: 66 }, (_, at) => String(at).padStart(1000, "x")).join("\n") }), "body 9006");
+    assert.equal(
+        check({ organizations: Array.from({ length: 66 }, (_, at) => String(at).padStart(1000, "x")).join("\n") }),
+        "body 9006",
+    );
     assert.equal(checkBody({ a: "x".repeat(65536 - 8) }), null);
     assert.equal(checkBody({ a: "x".repeat(65536 - 7) }).number, 9006);
 });
 
 function stored(name, members) {
-    return { ...FRESH, provider: { ...FRESH.provider, [name]: { client_id: "id", client_secret: "hush", scopes: [], email_addresses: [], email_domains: [], ...members } } };
+    return {
+        ...FRESH,
+        provider: {
+            ...FRESH.provider,
+            [name]: { client_id: "id", client_secret: "hush", scopes: [], email_addresses: [], email_domains: [], ...members },
+        },
+    };
 }
 
 test("a secret that is left alone stays, with its client only", () => {
@@ -168,8 +212,22 @@ test("a secret that is left alone stays, with its client only", () => {
 });
 
 test("a form that nobody changed is the module as it is stored", () => {
-    const lists = { scopes: ["a b"], email_addresses: ["u@a.example"], email_domains: ["a.example"], teams: ["o/t"], organizations: [" o\n"] };
-    const before = { ...stored("provider_a", lists), enabled: false, options_passthrough: true, cookie_prefix: "x", inactivity_timeout: 1, maximum_duration: 2, auth_check_interval: 3 };
+    const lists = {
+        scopes: ["a b"],
+        email_addresses: ["u@a.example"],
+        email_domains: ["a.example"],
+        teams: ["o/t"],
+        organizations: [" o\n"],
+    };
+    const before = {
+        ...stored("provider_a", lists),
+        enabled: false,
+        options_passthrough: true,
+        cookie_prefix: "x",
+        inactivity_timeout: 1,
+        maximum_duration: 2,
+        auth_check_interval: 3,
+    };
     const body = oauth.oauthBodyOf(oauth.oauthFormOf(before), before);
     assert.deepEqual(body, { ...before, provider: { provider_a: before.provider.provider_a } });
 });
@@ -179,12 +237,21 @@ test("two people change a module", () => {
     const theirs = { ...before, enabled: false, maximum_duration: "7", email_domains: "a\nb\nt" };
     const yours = { ...before, maximum_duration: "8", client_secret: "new", email_domains: "b\ny" };
     assert.deepEqual(oauth.mergeOauth(before, theirs, yours), {
-        ...before, enabled: false, maximum_duration: "8", client_secret: "new", email_domains: "b\nt\ny" });
+        ...before,
+        enabled: false,
+        maximum_duration: "8",
+        client_secret: "new",
+        email_domains: "b\nt\ny",
+    });
     assert.equal(mergeOne(1, 2, 1), 2);
     assert.deepEqual(
-        tls.mergeMutualTls({ enabled: true, certificate_authority_ids: "a" }, { enabled: false, certificate_authority_ids: "a\nt" },
-            { enabled: true, certificate_authority_ids: "a\ny" }),
-        { enabled: false, certificate_authority_ids: "a\nt\ny" });
+        tls.mergeMutualTls(
+            { enabled: true, certificate_authority_ids: "a" },
+            { enabled: false, certificate_authority_ids: "a\nt" },
+            { enabled: true, certificate_authority_ids: "a\ny" },
+        ),
+        { enabled: false, certificate_authority_ids: "a\nt\ny" },
+    );
 });
 
 test("the question whom a module lets in holds no secret", () => {
@@ -193,15 +260,28 @@ test("the question whom a module lets in holds no secret", () => {
     assert.ok(!JSON.stringify(question).includes("hush"));
     assert.deepEqual(question, {
         enabled: true,
-        provider: { provider_a: {
-            client_id: "app", client_secret: "-", scopes: ["repo"], email_addresses: [], email_domains: [],
-            teams: ["o/t"], organizations: [] } },
+        provider: {
+            provider_a: {
+                client_id: "app",
+                client_secret: "-",
+                scopes: ["repo"],
+                email_addresses: [],
+                email_domains: [],
+                teams: ["o/t"],
+                organizations: [],
+            },
+        },
     });
     assert.deepEqual(oauth.questionOf(oauth.oauthFormOf(FRESH), FRESH), { enabled: true, provider: null });
     // Scopes that are typed before the client are no scopes of the managed application.
     const typed = { ...oauth.oauthFormOf(stored("provider_c")), client_id: "", scopes: "x", client_secret: "typed" };
     assert.deepEqual(oauth.questionOf(typed, FRESH).provider.provider_c, {
-        client_id: null, client_secret: null, scopes: [], email_addresses: [], email_domains: [] });
+        client_id: null,
+        client_secret: null,
+        scopes: [],
+        email_addresses: [],
+        email_domains: [],
+    });
 });
 
 test("the names of a list", () => {

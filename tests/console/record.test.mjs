@@ -11,7 +11,11 @@ function event(created_at, id = "x", after = {}) {
 
 test("changes are counted by the reader's days, page by page", () => {
     const zone = "Europe/Berlin";
-    let state = addEvents(NO_DAYS, [event("2026-10-25T23:30:00Z"), event("2026-10-25T22:30:00Z"), event("2026-10-24T22:00:00Z")], zone);
+    let state = addEvents(
+        NO_DAYS,
+        [event("2026-10-25T23:30:00Z"), event("2026-10-25T22:30:00Z"), event("2026-10-24T22:00:00Z")],
+        zone,
+    );
     assert.deepEqual(state.counts, { "2026-10-26": 1, "2026-10-25": 2 });
     assert.equal(coversFrom(state, "2026-10-25"), false);
     state = addEvents(state, [event("2026-10-24T21:59:59Z")], zone);

@@ -81,7 +81,13 @@ test("a module is replaced, with a secret where it had one", () => {
 });
 
 test("authorities are named by their identifiers, in order", () => {
-    const wanted = { enabled: false, certificate_authorities: [{ id: "b", uri: "" }, { id: "a", uri: "" }] };
+    const wanted = {
+        enabled: false,
+        certificate_authorities: [
+            { id: "b", uri: "" },
+            { id: "a", uri: "" },
+        ],
+    };
     assert.deepEqual(planRestore("mutual_tls_module", wanted, null).body, {
         enabled: false,
         certificate_authority_ids: ["b", "a"],
@@ -108,10 +114,7 @@ test("the operator's command names the change, or the second after it", () => {
     };
     assert.equal(commandFor(event, "before"), "aditctl restore --event ae_7");
     assert.equal(commandFor(event, "after"), "aditctl restore --at 2027-01-01T00:00:00Z -- e/r");
-    assert.equal(
-        commandFor({ ...event, resource: { id: "~e" } }, "after"),
-        "aditctl restore --at 2027-01-01T00:00:00Z -- '~e'",
-    );
+    assert.equal(commandFor({ ...event, resource: { id: "~e" } }, "after"), "aditctl restore --at 2027-01-01T00:00:00Z -- '~e'");
     assert.equal(commandFor({ ...event, event: "principal_created", before: null }, "before"), "");
     assert.equal(commandFor({ ...event, event: "later_created" }, "before"), "");
     assert.equal(

@@ -23,10 +23,22 @@ function service(answers) {
 test("signing in that goes wrong fails with its reason, and goes well after that", async () => {
     // These are kept for the session.  The name of the service is asked for first, so it comes first here.
     for (const name of ["livez", "ssh_credentials", "audit_events", "mutual_tls"]) {
-        const rows = [[brokenOff, "unreachable"], [{ status: 502 }, "unreadable"]];
+        const rows = [
+            [brokenOff, "unreachable"],
+            [{ status: 502 }, "unreadable"],
+        ];
         if (name !== "livez") {
-            rows.push(...[[401, 203], [409, 609], [412, 9038], [413, 9006], [429, 9053], [502, 9055], [503, 9030]].map(
-                ([status, number]) => [refusal(status, number), "refused"]));
+            rows.push(
+                ...[
+                    [401, 203],
+                    [409, 609],
+                    [412, 9038],
+                    [413, 9006],
+                    [429, 9053],
+                    [502, 9055],
+                    [503, 9030],
+                ].map(([status, number]) => [refusal(status, number), "refused"]),
+            );
         }
         for (const [answer, kind] of rows) {
             service({ [name]: answer });
@@ -46,7 +58,10 @@ test("rights are what the service grants", async () => {
         [{}, { isAdmin: true, writes: "all" }],
         [{ audit_events: refusal(403, ERR.AUDIT_NOT_ADMIN) }, { isAdmin: false, writes: "all" }],
         [{ mutual_tls: refusal(403, ERR.KEY_READ_ONLY) }, { isAdmin: true, writes: "nothing" }],
-        [{ audit_events: refusal(403, ERR.KEY_OWN), mutual_tls: refusal(403, ERR.KEY_OWN) }, { isAdmin: false, writes: "own" }],
+        [
+            { audit_events: refusal(403, ERR.KEY_OWN), mutual_tls: refusal(403, ERR.KEY_OWN) },
+            { isAdmin: false, writes: "own" },
+        ],
         [
             { audit_events: refusal(403, ERR.AUDIT_NOT_ADMIN), mutual_tls: refusal(403, ERR.KEY_READ_ONLY) },
             { isAdmin: false, writes: "nothing" },

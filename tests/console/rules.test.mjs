@@ -64,7 +64,8 @@ test("only what differs is written", () => {
     assert.deepEqual(changesOf(form, STORED), {});
     assert.deepEqual(changesOf({ ...form, description: "" }, STORED), { description: "" });
     assert.deepEqual(changesOf({ ...form, acl: "bind:b.example\n\n bind:c.example \n" }, STORED), {
-        acl: ["bind:b.example", "bind:c.example"] });
+        acl: ["bind:b.example", "bind:c.example"],
+    });
     assert.deepEqual(changesOf({ ...form, acl: "" }, STORED), { acl: [] });
     assert.deepEqual(rulesOf(" \n\t\n"), []);
 });
@@ -82,6 +83,10 @@ test("each choice between two people's changes fills the form", () => {
     });
     assert.deepEqual(
         differences(before, theirs, yours).map(({ name, before: old, theirs: other }) => [name, old === other]),
-        [["description", false], ["acl", false], ["metadata", true]],
+        [
+            ["description", false],
+            ["acl", false],
+            ["metadata", true],
+        ],
     );
 });

@@ -184,13 +184,16 @@ const PARTS = /[\t-\r ,;]+/;
 
 function isList(rule: string): boolean {
     const later = rule.split(PARTS).filter(Boolean).slice(1);
-    return later.some((part) => part.startsWith("bind:")) || (rule.startsWith("bind:") && rule.includes(",") && !rule.includes("="));
+    return (
+        later.some((part) => part.startsWith("bind:")) || (rule.startsWith("bind:") && rule.includes(",") && !rule.includes("="))
+    );
 }
 
 // A rule that may be stored.  A number is a domain by its grammar, but a port was meant.
 export function checkRule(rule: string): Reading {
     const reading = readRule(rule);
-    const isPort = "target" in reading && reading.target.kind === "domain" && !reading.target.anyBelow && /^\d+$/.test(reading.target.name);
+    const isPort =
+        "target" in reading && reading.target.kind === "domain" && !reading.target.anyBelow && /^\d+$/.test(reading.target.name);
     return isPort ? refuse("bare_port") : reading;
 }
 
@@ -249,7 +252,10 @@ export function judge(rules: string[], target: string): Judgement {
     const asked = readTarget(target);
     for (const rule of rules) {
         const own = readRule(rule);
-        if ("target" in own && (own.target.kind === "everything" || ("target" in asked && targetPermits(own.target, asked.target)))) {
+        if (
+            "target" in own &&
+            (own.target.kind === "everything" || ("target" in asked && targetPermits(own.target, asked.target)))
+        ) {
             return { isPermitted: true, rule };
         }
     }
@@ -259,13 +265,17 @@ export function judge(rules: string[], target: string): Judgement {
 // Why no rule permits it: the rule that comes nearest, or that none is about such targets.
 export type NearMiss = "below" | "parent" | "only_addresses" | "only_name" | "port" | "value";
 
-export type Reason =
-    | { why: NearMiss; rule: string }
-    | { why: "none" | "others"; kind: "domain" | "address" | "label" };
+export type Reason = { why: NearMiss; rule: string } | { why: "none" | "others"; kind: "domain" | "address" | "label" };
 
 function nearMiss(rule: Target, asked: Target): NearMiss | null {
     if (rule.kind === "domain" && asked.kind === "domain" && !asked.anyBelow) {
-        return rule.anyBelow ? (isSame(rule.name, asked.name) ? "parent" : null) : isBelow(asked.name, rule.name) ? "below" : null;
+        return rule.anyBelow
+            ? isSame(rule.name, asked.name)
+                ? "parent"
+                : null
+            : isBelow(asked.name, rule.name)
+              ? "below"
+              : null;
     }
     if (rule.kind === "address" && asked.kind === "address") {
         return targetPermits({ ...rule, port: asked.port }, asked) ? "port" : null;

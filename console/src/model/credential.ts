@@ -26,7 +26,10 @@ export function checkCredential(body: Partial<SshCredential>): Partial<Record<Ch
         description: checkText(description, MAX.description, ERR.DESCRIPTION_TOO_LONG),
         metadata: checkText(metadata, MAX.metadata, ERR.METADATA_TOO_LONG),
         acl: checkRules(acl),
-        owner_id: owner_id === "" || isIdent(owner_id) ? null : finding(ERR.OWNER_ID_MALFORMED, /\s/.test(owner_id) ? "ident_space" : "ident", { entry: owner_id }),
+        owner_id:
+            owner_id === "" || isIdent(owner_id)
+                ? null
+                : finding(ERR.OWNER_ID_MALFORMED, /\s/.test(owner_id) ? "ident_space" : "ident", { entry: owner_id }),
         body: checkBody(body),
     };
 }

@@ -262,7 +262,9 @@ export function mergeOauth(before: OauthForm, theirs: OauthForm, yours: OauthFor
     (Object.keys(yours) as OauthMember[]).forEach(one);
     const listsOf = (form: OauthForm) => PERMITS.map((name) => readEntries(form[name]));
     const permits = mergePermits(listsOf(before), listsOf(theirs), listsOf(yours));
-    PERMITS.forEach((name, n) => (merged[name] = writeEntries(permits[n] ?? [])));
+    for (const [n, name] of PERMITS.entries()) {
+        merged[name] = writeEntries(permits[n] ?? []);
+    }
     merged.scopes = writeEntries(mergeList(readEntries(before.scopes), readEntries(theirs.scopes), readEntries(yours.scopes)));
     return merged;
 }

@@ -252,7 +252,10 @@ function hasTypeAndData(line: string): boolean {
 // key, but no secret either, so the service may be asked what is wrong with it.
 export function isOfPublicKeys(text: string): boolean {
     const blocks = text.match(PEM_BLOCKS) ?? [];
-    const lines = text.replace(PEM_BLOCKS, "").split(/[\r\n]+/).filter((line) => line.trim() !== "");
+    const lines = text
+        .replace(PEM_BLOCKS, "")
+        .split(/[\r\n]+/)
+        .filter((line) => line.trim() !== "");
     return blocks.length + lines.length > 0 && blocks.every((block) => readPem(block) !== null) && lines.every(hasTypeAndData);
 }
 
@@ -265,9 +268,7 @@ function namesPrivate(text: string): boolean {
         text.includes("PRIVATE KEY") ||
         text.includes("AGE-SECRET-KEY-") ||
         text.includes("b3BlbnNzaC1rZXktdjE") ||
-        ["private key--", "private key --", "putty-user-key-file", "private-lines:"].some((words) =>
-            lower.includes(words),
-        )
+        ["private key--", "private key --", "putty-user-key-file", "private-lines:"].some((words) => lower.includes(words))
     );
 }
 

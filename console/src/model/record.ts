@@ -67,7 +67,12 @@ export function expiringKeys(keys: Keys, now: number, days: number): ExpiringKey
         }
         const left = Date.parse(expiresAt) - now;
         if (left > 0 && left <= days * 86_400_000) {
-            found.push({ id, description: String(key["description"] ?? ""), holder: String(key["principal_id"] ?? ""), expiresAt });
+            found.push({
+                id,
+                description: String(key["description"] ?? ""),
+                holder: String(key["principal_id"] ?? ""),
+                expiresAt,
+            });
         }
     }
     return found.sort((a, b) => Date.parse(a.expiresAt) - Date.parse(b.expiresAt));

@@ -39,7 +39,11 @@ function useMaker(resource: string): string {
         if (isAdmin) {
             const query = { filter: `obj.resource.id == ${quote(resource)}`, limit: "1" };
             call<{ audit_events: AuditEvent[] }>("GET", "audit_events", { query }).then(
-                ({ value: { audit_events: [event] } }) => {
+                ({
+                    value: {
+                        audit_events: [event],
+                    },
+                }) => {
                     const who = event?.principal?.id ?? event?.operator;
                     setMaker(event && who ? t("conflict.maker", { who, time: dateTime(event.created_at) }) : "");
                 },
@@ -80,7 +84,9 @@ export function Conflict(given: Properties): JSX.Element {
                 given.cancel();
             }}
         >
-            <h2 id="conflict" tabIndex={-1}>{t(given.isNew ? "conflict.exists" : "conflict.title")}</h2>
+            <h2 id="conflict" tabIndex={-1}>
+                {t(given.isNew ? "conflict.exists" : "conflict.title")}
+            </h2>
             <p>{t(given.isNew ? "conflict.about_exists" : "conflict.about")}</p>
             {maker && (
                 <p class="maker">
@@ -106,10 +112,18 @@ export function Conflict(given: Properties): JSX.Element {
                                     {!given.isNew && <span class="small changer">{t(changerOf(member))}</span>}
                                 </th>
                                 <td class="given" data-title={t("conflict.theirs")}>
-                                    {member.theirs ? <Value text={member.theirs} /> : <span class="small">{t("conflict.empty")}</span>}
+                                    {member.theirs ? (
+                                        <Value text={member.theirs} />
+                                    ) : (
+                                        <span class="small">{t("conflict.empty")}</span>
+                                    )}
                                 </td>
                                 <td class="given" data-title={t("conflict.yours")}>
-                                    {member.yours ? <Value text={member.yours} /> : <span class="small">{t("conflict.empty")}</span>}
+                                    {member.yours ? (
+                                        <Value text={member.yours} />
+                                    ) : (
+                                        <span class="small">{t("conflict.empty")}</span>
+                                    )}
                                 </td>
                             </tr>
                         ))}

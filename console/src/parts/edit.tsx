@@ -227,7 +227,12 @@ export function useEdit<T, F extends object>(ways: Ways<T, F>): Edit<T, F> {
             const before: F | null = yours ?? (read && ways.formOf(read.value));
             const names = Object.keys(typed) as (keyof F & string)[];
             change({ yours: typed });
-            setError(afterChange(error, names.filter((name) => typed[name] !== before?.[name])));
+            setError(
+                afterChange(
+                    error,
+                    names.filter((name) => typed[name] !== before?.[name]),
+                ),
+            );
         },
         discard: () => {
             discardDraft(ways.name, { ...draft, yours: null });

@@ -10,7 +10,7 @@ import { Value } from "./value";
 function Message({ error }: { error: unknown }): JSX.Element {
     const own = ownWords(error);
     return own !== null ? (
-        <>{own}</>
+        <span>{own}</span>
     ) : (
         <span lang="en">
             <Value text={(error as ApiError).message} />

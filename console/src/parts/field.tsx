@@ -44,9 +44,7 @@ interface Properties {
 export function Field(given: Properties): JSX.Element {
     const id = useId();
     const says = given.fault ? "" : given.says;
-    const described = [given.hint && id + "-hint", given.fault && id + "-fault", says && id + "-says"]
-        .filter(Boolean)
-        .join(" ");
+    const described = [given.hint && id + "-hint", given.fault && id + "-fault", says && id + "-says"].filter(Boolean).join(" ");
     const isReadOnly = useReadOnly() && !given.isQuestion;
     const place = useRef<HTMLElement>(null);
     // The attribute of that name works once per page.  Nobody types before this.

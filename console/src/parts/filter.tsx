@@ -38,8 +38,7 @@ function Help({ list, example }: { list: string[]; example: string }): JSX.Eleme
     const members = SEARCHABLE[list.at(-1) ?? ""]?.members ?? [];
     return (
         <p class="small filter-help">
-            {t("list.filter_members", { members: members.map((name) => "obj." + name).join(", ") })}{" "}
-            {t("list.filter_example")}{" "}
+            {t("list.filter_members", { members: members.map((name) => "obj." + name).join(", ") })} {t("list.filter_example")}{" "}
             <a href={link(list, { filter: example })}>
                 <code>{example}</code>
             </a>

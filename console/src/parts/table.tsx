@@ -250,9 +250,11 @@ function usePlace(box: { current: HTMLElement | null }, hasMore: boolean): void 
     // What somebody scrolls themselves, stays.
     useEffect(() => {
         const forget = () => (wanted.current = undefined);
-        const names = ["wheel", "touchmove", "keydown"];
-        names.forEach((name) => addEventListener(name, forget, { passive: true }));
-        return () => names.forEach((name) => removeEventListener(name, forget));
+        const own = new AbortController();
+        for (const name of ["wheel", "touchmove", "keydown"]) {
+            addEventListener(name, forget, { passive: true, signal: own.signal });
+        }
+        return () => own.abort();
     }, []);
 }
 
@@ -295,7 +297,12 @@ export function Table<T>(given: Properties<T>): JSX.Element {
     ));
     return (
         <div class={rows.length === 0 ? "table-box empty" : "table-box"}>
-            <div class={"table " + given.name} role="table" aria-label={given.label} aria-rowcount={given.hasMore ? -1 : rows.length + 1}>
+            <div
+                class={"table " + given.name}
+                role="table"
+                aria-label={given.label}
+                aria-rowcount={given.hasMore ? -1 : rows.length + 1}
+            >
                 <div class="head" role="rowgroup">
                     <div class="row" role="row" aria-rowindex={1}>
                         {columns.map((column) => (

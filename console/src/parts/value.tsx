@@ -13,8 +13,10 @@ function codeOf(character: string): string {
 }
 
 export function Value({ text }: { text: string }): JSX.Element {
-    const parts = text.split(HIDDEN).map((part) =>
-        HIDDEN.test(part) && !ZERO_WIDTH_JOINERS.includes(part) ? <span class="hidden-character">{codeOf(part)}</span> : part,
-    );
+    const parts = text
+        .split(HIDDEN)
+        .map((part) =>
+            HIDDEN.test(part) && !ZERO_WIDTH_JOINERS.includes(part) ? <span class="hidden-character">{codeOf(part)}</span> : part,
+        );
     return <bdi>{parts}</bdi>;
 }

@@ -6,9 +6,4 @@ import { modules } from "./modules";
 import { overview } from "./overview";
 import type { Room } from "./room";
 
-export const rooms: Room[] = [
-    overview,
-    credentials,
-    modules,
-    history,
-];
+export const rooms: Room[] = [overview, credentials, modules, history];

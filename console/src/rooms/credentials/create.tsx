@@ -174,13 +174,7 @@ export function Create(): JSX.Element {
                 setText={(description) => change({ description })}
                 class="description"
             />
-            <AclEditor
-                text={draft.acl}
-                setText={(acl) => change({ acl })}
-                fault={faultAt("acl")}
-                stored={null}
-                same={same}
-            />
+            <AclEditor text={draft.acl} setText={(acl) => change({ acl })} fault={faultAt("acl")} stored={null} same={same} />
             <Field
                 label={t("credentials.metadata")}
                 hint={t("credentials.metadata_hint")}

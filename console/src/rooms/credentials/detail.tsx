@@ -59,9 +59,7 @@ function undoDelete(gone: SshCredential, typed: Form | null, isMine: boolean): (
 }
 
 function asMine(failed: unknown, owner: string, act: () => Promise<void>): Otherwise | null {
-    return isOwnerRefused(failed)
-        ? { why: t("credentials.not_owner", { owner }), label: t("credentials.as_mine"), act }
-        : null;
+    return isOwnerRefused(failed) ? { why: t("credentials.not_owner", { owner }), label: t("credentials.as_mine"), act } : null;
 }
 
 // Nothing is said of what is stored.
@@ -81,7 +79,16 @@ function PublicKey({ text }: { text: string }): JSX.Element {
                 </code>
             </pre>
             {isSecureContext && (
-                <button type="button" class="copy" onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true), () => setCopied(false))}>
+                <button
+                    type="button"
+                    class="copy"
+                    onClick={() =>
+                        void navigator.clipboard.writeText(text).then(
+                            () => setCopied(true),
+                            () => setCopied(false),
+                        )
+                    }
+                >
                     {t(isCopied ? "credentials.copied" : "credentials.copy")}
                 </button>
             )}

@@ -49,6 +49,8 @@ export function chosen(choice: Choice, before: Form, theirs: Form, yours: Form):
     return {
         description: mergeText(before.description, theirs.description, yours.description, " / "),
         metadata: mergeText(before.metadata, theirs.metadata, yours.metadata, "\n"),
-        acl: mergePermits([rulesOf(before.acl)], [rulesOf(theirs.acl)], [rulesOf(yours.acl)]).flat().join("\n"),
+        acl: mergePermits([rulesOf(before.acl)], [rulesOf(theirs.acl)], [rulesOf(yours.acl)])
+            .flat()
+            .join("\n"),
     };
 }

@@ -14,7 +14,8 @@ export function readKey(text: string): ReturnType<typeof readPublicKey> {
         if (known.size > 2000) {
             known.clear();
         }
-        known.set(text, (key = readPublicKey(text)));
+        key = readPublicKey(text);
+        known.set(text, key);
     }
     return key;
 }

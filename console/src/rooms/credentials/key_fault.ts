@@ -14,11 +14,13 @@ export function useKeyFault(text: string): string {
             return;
         }
         const own = new AbortController();
-        call("POST", "ssh_decisions", { body: { public_key: text }, isProbe: true, signal: own.signal }).catch((failed: unknown) => {
-            if (failed instanceof ApiError && failed.details["field"] === "public_key") {
-                setFound({ of: text, says: failed.message });
-            }
-        });
+        call("POST", "ssh_decisions", { body: { public_key: text }, isProbe: true, signal: own.signal }).catch(
+            (failed: unknown) => {
+                if (failed instanceof ApiError && failed.details["field"] === "public_key") {
+                    setFound({ of: text, says: failed.message });
+                }
+            },
+        );
         return () => own.abort();
     }, [text]);
     return found.of === text ? found.says : "";

@@ -87,7 +87,12 @@ function columns(filter: string, showRules: (row: SshCredential) => void): Colum
                 permitsEverything(row.acl) ? (
                     narrow(BINDS_EVERYTHING, t("credentials.no_limit"))
                 ) : (
-                    <button type="button" class="link" title={row.acl.slice(0, SHOWN_MAX).join("\n")} onClick={() => showRules(row)}>
+                    <button
+                        type="button"
+                        class="link"
+                        title={row.acl.slice(0, SHOWN_MAX).join("\n")}
+                        onClick={() => showRules(row)}
+                    >
                         {tn("credentials.rules", row.acl.length)}
                     </button>
                 ),
@@ -103,7 +108,9 @@ function columns(filter: string, showRules: (row: SshCredential) => void): Colum
             cell: (row) =>
                 narrow(
                     clauseOfDay("obj.created_at", dayOf(row.created_at, zone), zone),
-                    <time dateTime={row.created_at} title={row.created_at}>{dateTime(row.created_at)}</time>,
+                    <time dateTime={row.created_at} title={row.created_at}>
+                        {dateTime(row.created_at)}
+                    </time>,
                 ),
         },
     ];

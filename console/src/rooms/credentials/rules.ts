@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rules in words.
-import { type Fault, type NearMiss, type Reason, type Target } from "../../model/acl";
+import type { Fault, NearMiss, Reason, Target } from "../../model/acl";
 import { type Key, t } from "../../text";
 
 const FAULTS: Record<Fault, Key> = {

@@ -21,7 +21,10 @@ function useExists(event: AuditEvent): boolean | null {
     useEffect(() => {
         if (viewOf(event)) {
             // What cannot be read for another reason is there.
-            readPresent(event).then(({ resource }) => setExists(resource !== null), () => setExists(true));
+            readPresent(event).then(
+                ({ resource }) => setExists(resource !== null),
+                () => setExists(true),
+            );
         }
     }, [event]);
     return exists;
@@ -41,7 +44,11 @@ function Resource({ event }: { event: AuditEvent }): JSX.Element | null {
                 <Narrow filter="" member="obj.resource.id" value={id}>
                     {t("history.all_changes")}
                 </Narrow>{" "}
-                {exists && <a class="open" href={viewOf(event) ?? ""}>{t("history.open")}</a>}
+                {exists && (
+                    <a class="open" href={viewOf(event) ?? ""}>
+                        {t("history.open")}
+                    </a>
+                )}
                 {exists === false && <span class="gone">{t("history.gone")}</span>}
             </dd>
         </>

@@ -119,7 +119,11 @@ function times(): Groups {
     ];
 }
 
-export function Filter({ filter, error, holders }: {
+export function Filter({
+    filter,
+    error,
+    holders,
+}: {
     filter: string;
     error: ApiError | null;
     holders: Map<string, string[]>;

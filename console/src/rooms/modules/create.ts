@@ -33,8 +33,7 @@ const NO_TAG = '"0"';
 // Creates it and shows it.  Returns what somebody else has made there instead, or null.
 async function make<T, F>(given: New<T, F>): Promise<Read<T> | null> {
     const body = given.bodyOf(given.form, given.source);
-    const isSame = (stored: T) =>
-        JSON.stringify(given.bodyOf(given.formOf(stored), stored)) === JSON.stringify(body);
+    const isSame = (stored: T) => JSON.stringify(given.bodyOf(given.formOf(stored), stored)) === JSON.stringify(body);
     const { isMade, read } = await createResource<T>(given.path, body, isSame);
     if (!isMade) {
         return read;

@@ -27,7 +27,13 @@ export function useMayWrite(): boolean {
     return useSyncedValue(session.state).rights?.writes === "all";
 }
 
-export function ListHead(given: { list: string[]; title: string; create: string[]; reload(): void; children: ComponentChildren }): JSX.Element {
+export function ListHead(given: {
+    list: string[];
+    title: string;
+    create: string[];
+    reload(): void;
+    children: ComponentChildren;
+}): JSX.Element {
     const mayWrite = useMayWrite();
     return (
         <>
@@ -77,7 +83,11 @@ function IdentText({ called, name, text, setText, autofocus }: IdentField & { ca
             label={t(called)}
             member={name}
             hint={t("modules.ident_hint")}
-            fault={isBad ? refusal(finding(ERR.IDENTIFIER_MALFORMED, /\s/.test(text) ? "ident_space" : "ident", { entry: text })) : ""}
+            fault={
+                isBad
+                    ? refusal(finding(ERR.IDENTIFIER_MALFORMED, /\s/.test(text) ? "ident_space" : "ident", { entry: text }))
+                    : ""
+            }
             says={text && acceptedBytes(text.length, IDENT_MAX)}
             text={text}
             setText={setText}

@@ -136,7 +136,9 @@ export function EditMutualTls({ edge }: { edge: string }): JSX.Element {
                 edit.save();
             }}
         >
-            <EditHead edit={edit} mayWrite={mayWrite} hint={t("mutual_tls.delete_hint")}>{title}</EditHead>
+            <EditHead edit={edit} mayWrite={mayWrite} hint={t("mutual_tls.delete_hint")}>
+                {title}
+            </EditHead>
             <Place edge={edge} />
             <ReadOnly why={mayWrite ? "" : t("modules.read_only")}>
                 <MutualTlsFields form={form} change={(members) => edit.change({ ...form, ...members })} error={edit.error} />
@@ -162,7 +164,15 @@ export function EditMutualTls({ edge }: { edge: string }): JSX.Element {
 export function CreateMutualTls(): JSX.Element {
     const mayWrite = useMayWrite();
     const [draft, change] = useDraft<Draft<MutualTlsForm>>(DRAFT, FIRST);
-    const { error, isBusy, create: make, changed, existing, open, stay } = useCreation<MutualTlsModule, MutualTlsForm>(DRAFT, draft !== FIRST, t("mutual_tls.new"));
+    const {
+        error,
+        isBusy,
+        create: make,
+        changed,
+        existing,
+        open,
+        stay,
+    } = useCreation<MutualTlsModule, MutualTlsForm>(DRAFT, draft !== FIRST, t("mutual_tls.new"));
     const { edge_id, form } = draft;
     const isBlocked = hasFault(checkMutualTls(form));
     const place = (members: Partial<typeof FIRST>) => {
@@ -220,7 +230,11 @@ export function CreateMutualTls(): JSX.Element {
                     isNew
                     choose={(choice) => {
                         const other = mutualTlsFormOf(existing);
-                        open({ theirs: null, yours: form, both: mergeMutualTls(mutualTlsFormOf(FRESH_MUTUAL_TLS), other, form) }[choice]);
+                        open(
+                            { theirs: null, yours: form, both: mergeMutualTls(mutualTlsFormOf(FRESH_MUTUAL_TLS), other, form) }[
+                                choice
+                            ],
+                        );
                     }}
                     cancel={stay}
                 />

@@ -37,11 +37,7 @@ function columns(filter: string): Column<ListedMutualTlsModule>[] {
                     {row.certificate_authorities.slice(0, SHOWN_MAX).map(({ id }, at) => (
                         <span key={id}>
                             {at > 0 && ", "}
-                            <Narrow
-                                list={MUTUAL_TLS}
-                                filter={filter}
-                                clause={`${quote(id)} in obj.certificate_authority_ids`}
-                            >
+                            <Narrow list={MUTUAL_TLS} filter={filter} clause={`${quote(id)} in obj.certificate_authority_ids`}>
                                 {id}
                             </Narrow>
                         </span>

@@ -137,7 +137,9 @@ export function EditOauth({ edge, route }: { edge: string; route: string }): JSX
                 edit.save();
             }}
         >
-            <EditHead edit={edit} mayWrite={mayWrite} hint={t("oauth.delete_hint")}>{title}</EditHead>
+            <EditHead edit={edit} mayWrite={mayWrite} hint={t("oauth.delete_hint")}>
+                {title}
+            </EditHead>
             <Place edge={edge} route={route} />
             <ReadOnly why={mayWrite ? "" : t("modules.read_only")}>
                 <OauthFields
@@ -171,7 +173,15 @@ export function CreateOauth(): JSX.Element {
     const [providers, setProviders] = useState<string[] | null>(null);
     const [unread, setUnread] = useState<unknown>(null);
     const keyNumber = useSyncedValue(session.state).keyNumber;
-    const { error, isBusy, create: make, changed, existing, open, stay } = useCreation<OauthModule, OauthForm>(DRAFT, draft !== FIRST, t("oauth.new"));
+    const {
+        error,
+        isBusy,
+        create: make,
+        changed,
+        existing,
+        open,
+        stay,
+    } = useCreation<OauthModule, OauthForm>(DRAFT, draft !== FIRST, t("oauth.new"));
     const fresh = useMemo(() => freshOauth(providers ?? []), [providers]);
 
     function load(): void {

@@ -112,6 +112,10 @@ export function OauthPassing({ module, admits }: { module: OauthModule; admits: 
 // n is the number of authorities.
 export function MutualTlsPassing({ isEnabled, n }: { isEnabled: boolean; n: number }): JSX.Element {
     const kind = !isEnabled ? "everybody" : n === 0 ? "nobody" : "listed";
-    const words = { everybody: t("modules.everybody"), nobody: t("modules.nobody_authority"), listed: tn("modules.certificates", n) };
+    const words = {
+        everybody: t("modules.everybody"),
+        nobody: t("modules.nobody_authority"),
+        listed: tn("modules.certificates", n),
+    };
     return <span class={"passing " + kind}>{words[kind]}</span>;
 }

@@ -58,7 +58,9 @@ function Chart({ days, counts }: { days: string[]; counts: Record<string, number
             </svg>
             <div class="dates">
                 {[0, Math.floor(days.length / 2), days.length - 1].map((n) => (
-                    <span key={n} style={{ left: share(n + 0.5) }}>{shortDay(inOrder[n] ?? "")}</span>
+                    <span key={n} style={{ left: share(n + 0.5) }}>
+                        {shortDay(inOrder[n] ?? "")}
+                    </span>
                 ))}
             </div>
         </div>

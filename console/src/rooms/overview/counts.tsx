@@ -22,7 +22,14 @@ interface Properties {
 
 function Count(given: Properties): JSX.Element {
     const { path, filter } = given;
-    const found = useFold<unknown, number>({ path, member: path, filter, first: 0, fold: (n, rows) => n + rows.length, pages: 1 });
+    const found = useFold<unknown, number>({
+        path,
+        member: path,
+        filter,
+        first: 0,
+        fold: (n, rows) => n + rows.length,
+        pages: 1,
+    });
     useFault(given.name, found.error, found.more);
     const n = number(found.state);
     const [entry] = useState(entryNumber);
@@ -46,10 +53,18 @@ function Count(given: Properties): JSX.Element {
         <li class={"count " + given.name + (given.isWarning && found.state > 0 ? " attention" : "")}>
             <a href={link(given.room, { filter })}>{given.title}</a>
             <span class="number">
-                {found.isWhole ? n : found.state > 0 ? t("overview.more_than", { n }) : t(found.error ? "overview.unread" : "overview.reading")}
+                {found.isWhole
+                    ? n
+                    : found.state > 0
+                      ? t("overview.more_than", { n })
+                      : t(found.error ? "overview.unread" : "overview.reading")}
             </span>
             {!found.isWhole && found.state > 0 && !found.error && (
-                <button type="button" aria-label={t(isReading ? "overview.stop_counting" : "overview.count_all", { title: given.title })} onClick={isReading ? stop : count}>
+                <button
+                    type="button"
+                    aria-label={t(isReading ? "overview.stop_counting" : "overview.count_all", { title: given.title })}
+                    onClick={isReading ? stop : count}
+                >
                     {isReading ? t("overview.stop") : t("overview.count")}
                 </button>
             )}
@@ -74,7 +89,13 @@ export function Counts(): JSX.Element {
             <Count {...oauth} name="oauth-anyone" title={t("overview.oauth_anyone")} filter={ANYONE} isWarning />
             <Count {...oauth} name="oauth-open" title={t("overview.oauth_open")} filter={DISABLED} isWarning />
             <Count {...mutualTls} name="mutual-tls" title={t("overview.mutual_tls")} filter="" />
-            <Count {...mutualTls} name="mutual-tls-nobody" title={t("overview.mutual_tls_nobody")} filter={NO_AUTHORITY} isWarning />
+            <Count
+                {...mutualTls}
+                name="mutual-tls-nobody"
+                title={t("overview.mutual_tls_nobody")}
+                filter={NO_AUTHORITY}
+                isWarning
+            />
             <Count {...mutualTls} name="mutual-tls-open" title={t("overview.mutual_tls_open")} filter={DISABLED} isWarning />
         </ul>
     );

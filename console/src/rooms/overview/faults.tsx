@@ -20,8 +20,7 @@ export const FaultsContext = createContext<SetFaults>(() => undefined);
 export function useFault(name: string, error: ApiError | null, again: () => void): void {
     const setFaults = useContext(FaultsContext);
     useEffect(
-        () =>
-            setFaults(({ [name]: _, ...others }) => (error ? { ...others, [name]: { error, again } } : others)),
+        () => setFaults(({ [name]: _, ...others }) => (error ? { ...others, [name]: { error, again } } : others)),
         [name, error],
     );
 }
@@ -37,9 +36,12 @@ export function FaultBoxes({ faults }: { faults: Faults }): JSX.Element {
         <>
             {reasons.map((reason) => {
                 const alike = all.filter((one) => reasonOf(one) === reason);
-                return (
-                    <ErrorBox key={reason} error={alike[0]?.error} again={() => alike.forEach((one) => one.again())} isAside />
-                );
+                const again = () => {
+                    for (const one of alike) {
+                        one.again();
+                    }
+                };
+                return <ErrorBox key={reason} error={alike[0]?.error} again={again} isAside />;
             })}
         </>
     );

@@ -91,12 +91,7 @@ export function SignInAgain({ reason }: { reason: unknown }): JSX.Element {
         dialog.current?.showModal();
     }, []);
     return (
-        <dialog
-            class="sign-in"
-            ref={dialog}
-            aria-labelledby="sign-in-again"
-            onCancel={(event) => event.preventDefault()}
-        >
+        <dialog class="sign-in" ref={dialog} aria-labelledby="sign-in-again" onCancel={(event) => event.preventDefault()}>
             <h1 id="sign-in-again">{t("sign_in.again")}</h1>
             <p>{t("sign_in.nothing_lost")}</p>
             <SignInForm reason={reason} />

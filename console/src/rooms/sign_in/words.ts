@@ -13,9 +13,7 @@ export function malformed(status: number, number: number | null, operationId: st
 }
 
 export function aboutKey(failed: unknown): unknown {
-    return isRefusal(failed, MALFORMED)
-        ? malformed(failed.status, failed.number, failed.operationId)
-        : failed;
+    return isRefusal(failed, MALFORMED) ? malformed(failed.status, failed.number, failed.operationId) : failed;
 }
 
 // A header takes no other characters.
