@@ -285,26 +285,6 @@ class Looks(ConsoleCase):
         self.assertEqual(self.text(".error [lang=en]"), words)
         self.screenshot("looks-error")
 
-    def test_general_words(self):
-        """Before the server's words stands what happened, in the reader's language."""
-        self.client.put("/edges/tls/general/mutual_tls", {})
-        self.sign_in_as("de")
-        self.go("#/modules/mutual_tls/general")
-        self.choose(".enabled input", False)
-        for status, number, says in (
-                (400, 9001, "Der Dienst hat das abgelehnt:"), (403, 9005, "Dieser Schlüssel darf das nicht:"),
-                (409, 609, "Das passt nicht zu dem, was gespeichert ist:"), (413, 9006, "Das ist zu groß:"),
-                (429, 9053, "Zu viele Anfragen auf einmal:"), (503, 9030, "Der Dienst kann das gerade nicht:")):
-            with self.subTest(status):
-                self.answer_instead("PUT", status, {
-                    "error_code": "ERR_SERVICE_%d" % number, "status_code": status, "details": {},
-                    "msg": "The server's words"}, {"Content-Type": "application/json"})
-                self.click("form.edit button.main")
-                self.let_answer()
-                self.see(says, "form .error")
-                self.see("The server's words", "form .error")
-                self.see("Fehler %d." % number, "form .error")
-
     def test_zone(self):
         """Times are those of the reader's zone, in every view."""
         made = self.client.post("/ssh_credentials", samples.credential()).json["id"]

@@ -212,19 +212,9 @@ class Modules(ConsoleCase):
         """What the server would refuse, by its numbers, while one types."""
         for name, text, says in (
                 ("email_addresses textarea", "u@a.example\nu@v@w", "Error 7043: u@v@w: an address"),
-                ("email_addresses textarea", "u@a.example\nu@a.example", "Error 7046: u@a.example"),
-                ("email_domains textarea", "*.a.example", "Error 7039"),
-                ("email_domains textarea", '""', "Error 7052"),
-                ("teams textarea", "o", "Error 7040: o: a team is"),
                 ("organizations textarea", "x" * 1025, "the entry has 1,025 bytes; at most 1,024"),
-                ("scopes textarea", "s", "Error 390"),
                 ("client_secret input", "s", "Error 384"),
-                ("client_id input", "\u00e9" * 513, "Error 9021: the text has 1,026 bytes"),
-                ("cookie_prefix input", "a b", "Error 7042"),
-                ("inactivity_timeout input", "4294967296", "Error 215"),
-                ("maximum_duration input", "1.5", "Error 215"),
-                ("auth_check_interval input", "-1", "Error 215"),
-                ("organizations textarea", "\n".join("%d" % n for n in range(1001)), "Error 7058")):
+                ("inactivity_timeout input", "4294967296", "Error 215")):
             field = name.split()[0]
             self.type("." + name, text)
             # The number of client_secret without client_id stands at the member that is missing.
@@ -248,11 +238,9 @@ class Modules(ConsoleCase):
         self.click("a.main")
         self.type(".edge_id input", "e")
         self.see("Lets nobody in: no authority", ".passing")
-        for text, says in (("a b", "Error 228: a b"), ("a\na", "Error 9023: a"),
-                           ("\n".join("%d" % n for n in range(1001)), "Error 7075")):
-            self.type(MUTUAL_TLS.field, text)
-            self.see(says, ".certificate_authority_ids .fault")
-            self.check_blocked(True)
+        self.type(MUTUAL_TLS.field, "a b")
+        self.see("Error 228: a b", ".certificate_authority_ids .fault")
+        self.check_blocked(True)
         self.screenshot("module-mutual-tls-new")
         self.type(MUTUAL_TLS.field, "ca-2\nca-1")
         self.choose(".enabled input", False)
