@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What was typed, and what was just done.
+// What was typed, how it joins what others changed meanwhile, and what was just done.
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { load } from "./page.mjs";
@@ -7,6 +7,7 @@ import { load } from "./page.mjs";
 const { forgetDraft, getDraft, isUnsaved, setDraft, unsaved } = await load("draft");
 const { clearNotice, discardDraft, notice } = await load("notice");
 const { session } = await load("session");
+const { mergeList, mergePermits, mergeText } = await load("model/merge");
 
 function texts() {
     return notice.shown.get().map(({ text }) => (typeof text === "function" ? text() : text));
@@ -102,4 +103,60 @@ test("the last three that can be undone stay, and one that cannot is beside them
     assert.deepEqual(texts(), ["saved too", "4", "3", "2"]);
     clearNotice();
     assert.deepEqual(texts(), ["4", "3", "2"]);
+});
+
+test("rules have what either added and lack what either removed", () => {
+    const rows = [
+        [["a"], ["a"], ["a"], ["a"]],
+        [["a"], ["a", "b"], ["a", "c"], ["a", "b", "c"]],
+        [["a", "b"], ["a"], ["b"], []],
+        [["a", "b"], ["a"], ["a", "b", "c"], ["a", "c"]],
+        [[], ["a", "b"], ["b", "a"], ["a", "b"]],
+    ];
+    for (const [before, theirs, yours, wanted] of rows) {
+        assert.deepEqual(mergeList(before, theirs, yours), wanted);
+    }
+});
+
+test("lists that limit who is permitted become empty only if both want that", () => {
+    // before, theirs, yours, wanted: each with one list or several.
+    const rows = [
+        [[["a"]], [["a", "b"]], [["a", "c"]], [["a", "b", "c"]]],
+        [[["a", "b"]], [["a"]], [["a", "b", "c"]], [["a", "c"]]],
+        // Each removed what the other kept.
+        [[["a", "b"]], [["a"]], [["b"]], [["a", "b"]]],
+        [
+            [["a"], ["x"]],
+            [[], ["x"]],
+            [["a"], []],
+            [["a"], ["x"]],
+        ],
+        // One permits everybody, the other adds somebody.
+        [[["a"]], [[]], [["a", "b"]], [["a", "b"]]],
+        [[["a"]], [["a", "b"]], [[]], [["a", "b"]]],
+        [[[]], [["a"]], [["b"]], [["a", "b"]]],
+        // One changed nothing.
+        [[["a"]], [[]], [["a"]], [[]]],
+        [[["a"]], [["a"]], [[]], [[]]],
+        [[["a"]], [[]], [[]], [[]]],
+        // What went from one list to another.
+        [
+            [["a"], []],
+            [[], ["x"]],
+            [["a", "b"], []],
+            [["b"], ["x"]],
+        ],
+    ];
+    for (const [before, theirs, yours, wanted] of rows) {
+        assert.deepEqual(mergePermits(before, theirs, yours), wanted, JSON.stringify([before, theirs, yours]));
+    }
+});
+
+test("a text that one changed is theirs, and one that both changed is both", () => {
+    assert.equal(mergeText("a", "a", "b", " / "), "b");
+    assert.equal(mergeText("a", "b", "a", " / "), "b");
+    assert.equal(mergeText("a", "b", "b", " / "), "b");
+    assert.equal(mergeText("a", "b", "c", " / "), "b / c");
+    assert.equal(mergeText("a", "", "c", " / "), "c");
+    assert.equal(mergeText("a", "b", "", " / "), "b");
 });
