@@ -2,6 +2,7 @@
 /* Idle connections between two workers. */
 #include "serve/kept.h"
 
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,20 +15,42 @@ bool kept_open(struct kept *kept)
     return !systemd_has_store() || serve_handover_open(kept->pair);
 }
 
+/* The name of one end of a socket. */
+union name {
+    struct sockaddr_storage storage; /* first: what = {0} clears */
+    struct sockaddr any;
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+};
+
+/* A socket of all addresses accepts connections to each of them. */
+static void take_wildcard(union name *own, const union name *listening)
+{
+    if (listening->any.sa_family == AF_INET && listening->in.sin_addr.s_addr == INADDR_ANY)
+        own->in.sin_addr = listening->in.sin_addr;
+    else if (listening->any.sa_family == AF_INET6 &&
+             IN6_IS_ADDR_UNSPECIFIED(&listening->in6.sin6_addr)) {
+        own->in6.sin6_addr = listening->in6.sin6_addr;
+        own->in6.sin6_scope_id = 0; /* a link-local address's */
+    }
+}
+
 /* A connection that a socket has accepted has the socket's name. */
 static bool is_accepted(int fd, int listen_fd)
 {
-    struct sockaddr_storage own = {.ss_family = AF_UNSPEC};
-    struct sockaddr_storage peer;
-    struct sockaddr_storage wanted = {.ss_family = AF_UNSPEC};
+    union name own = {0};
+    union name peer = {0};
+    union name listening = {0};
     socklen_t own_len = sizeof own;
     socklen_t peer_len = sizeof peer;
-    socklen_t wanted_len = sizeof wanted;
+    socklen_t listening_len = sizeof listening;
 
-    return getsockname(listen_fd, (struct sockaddr *)&wanted, &wanted_len) == 0 &&
-           getsockname(fd, (struct sockaddr *)&own, &own_len) == 0 && own_len == wanted_len &&
-           memcmp(&own, &wanted, own_len) == 0 &&
-           getpeername(fd, (struct sockaddr *)&peer, &peer_len) == 0;
+    if (getsockname(listen_fd, &listening.any, &listening_len) < 0 ||
+        getsockname(fd, &own.any, &own_len) < 0 || getpeername(fd, &peer.any, &peer_len) < 0)
+        return false;
+    if (own.any.sa_family == listening.any.sa_family)
+        take_wildcard(&own, &listening);
+    return own_len == listening_len && memcmp(&own, &listening, own_len) == 0;
 }
 
 void kept_add(struct kept *kept, int fd)

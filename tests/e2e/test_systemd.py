@@ -307,6 +307,27 @@ class Store(Systemd):
             self.assertEqual(peer.recv(1), b"")
             peer.close()
 
+    def test_sockets_of_all_addresses(self):
+        """Their connections have an address each, and are kept."""
+        for family, any_address, address in ((socket.AF_INET, "0.0.0.0", "127.0.0.2"),
+                                             (socket.AF_INET6, "::", "127.0.0.3"),
+                                             (socket.AF_INET6, "::", "::1")):
+            with self.subTest(any_address, address=address):
+                listener = socket.create_server((any_address, 0), family=family,
+                                                dualstack_ipv6=family == socket.AF_INET6)
+                self.addCleanup(listener.close)
+                self.store.close()
+                self.store = fd_store.Store(listener, self.path + ".notify")
+                process = self.start_workers(1)
+                peer = Peer((address, listener.getsockname()[1]))
+                self.assertEqual(peer.ask(self.ASK).status, 200)
+                self.assertEqual(self.store.stop(process), (0, ""))
+                self.assertEqual(len(self.store.fds), 1)
+                process = self.start_workers(1)
+                self.assertEqual(peer.ask(self.ASK_ONCE).status, 200)
+                peer.close()
+                self.assertEqual(self.store.stop(process), (0, ""))
+
     def test_one_worker_stops(self):
         """The connections of a worker that is told to stop go to the next one."""
         process = self.start_workers(2)

@@ -91,10 +91,13 @@ def parse(out, asked=None):
     return answer
 
 
-def connect(path):
+def connect(place):
+    """Connects to a socket: its path, or its address and port."""
+    if isinstance(place, tuple):
+        return socket.create_connection(place, DEADLINE_S)
     sock = socket.socket(socket.AF_UNIX)
     sock.settimeout(DEADLINE_S)
-    sock.connect(path)
+    sock.connect(place)
     return sock
 
 

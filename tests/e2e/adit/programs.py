@@ -161,8 +161,8 @@ class Nginx(Program):
 class Peer:
     """A kept connection to a responder, as web servers use."""
 
-    def __init__(self, path):
-        self.sock = fastcgi.connect(path)
+    def __init__(self, place):
+        self.sock = fastcgi.connect(place)
         self.file = self.sock.makefile("rb")
 
     def ask(self, records):
