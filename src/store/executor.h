@@ -92,6 +92,15 @@ enum caller_column {
     ")"
 #define CALLER_MAY_WRITE KEY_SQL_MAY_WRITE("caller")
 
+/* The whole of such a statement: what it writes, ", row AS (...)", and the columns that it returns
+ * beside the caller's, which are those of caller or of a row made of it. */
+#define CALLER_WRITES(written, caller, columns, row)                                               \
+    CALLER_CTE                                                                                     \
+    written                                                                                        \
+    " SELECT " CALLER_COLUMNS_OF(caller) ", " columns                                              \
+    " FROM " caller                                                                                \
+    " LEFT JOIN " row " ON true"
+
 /* The same, known before any row is read: PostgreSQL looks once a statement, and first. */
 #define CALLER_FIRST(condition) "(SELECT " condition " FROM caller)"
 #define CALLER_MAY_WRITE_OF(owner)                                                                 \
@@ -100,11 +109,13 @@ enum caller_column {
 
 /* A quick statement is one INSERT or UPDATE with the key in its FROM: PostgreSQL sets up fewer plan
  * nodes than for one with CALLER_CTE.  It only does what the key may do, and returns no row if it
- * changed nothing; the statement with CALLER_CTE runs then and tells why.  To CALLER_QUICK, the
- * statement adds CALLER_MAY_WRITE or CALLER_MAY_WRITE_OF.  Each function and operator costs
- * PostgreSQL some 1,000 instructions before it runs. */
+ * changed nothing; the statement with CALLER_CTE runs then and tells why.  Both are made of one
+ * macro, the _OF() of its resource, to which the quick one hands CALLER_QUICK with CALLER_MAY_WRITE
+ * or CALLER_MAY_WRITE_OF behind it.  Each function and operator costs PostgreSQL some 1,000
+ * instructions before it runs. */
 #define CALLER_QUICK                                                                               \
-    CALLER_KEY_IS_GOOD_OF("caller") " AND " CALLER_NOTED("caller") " IS NOT NULL"
+    " FROM adit.api_key AS caller"                                                                 \
+    " WHERE " CALLER_KEY_IS_GOOD_OF("caller") " AND " CALLER_NOTED("caller") " IS NOT NULL AND "
 
 /* The caller's columns in RETURNING: the key may do what it did.  INSERT shows only the new row. */
 #define CALLER_COLUMNS_OF_QUICK(account_id, key_id) account_id ", false, " key_id ", 'account'"

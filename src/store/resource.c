@@ -59,51 +59,45 @@
 
 /* ---- the statements ---- */
 
-#define PUT_HEAD(NAME, table)                                                                      \
+/* The caller, a condition for the INSERT, one for the UPDATE, and the caller's columns. */
+#define PUT_OF(NAME, table, place, form, from, inserts, updates, columns)                          \
     "INSERT INTO adit." table " AS m"                                                              \
       " (account_id, " NAME##_WRITTEN("") ")"                                                      \
-    " SELECT caller.account_id, " NAME##_VALUES
-#define PUT_ON_CONFLICT(NAME, place)                                                               \
-    " ON CONFLICT (account_id, " PLACE_KEY_##place ") DO UPDATE"                                      \
-    " SET " NAME##_EXCLUDED
+    " SELECT caller.account_id, " NAME##_VALUES                                                    \
+    from CALLER_MAY_WRITE                                                                          \
+      AND_RIGHT_ACCOUNT_##form(NAME)                                                               \
+      inserts                                                                                      \
+    " ON CONFLICT (account_id, " PLACE_KEY_##place ") DO UPDATE"                                   \
+    " SET " NAME##_EXCLUDED                                                                        \
+    updates                                                                                        \
+    " RETURNING " columns "m.revision"
 
 /* $1 digest, $2 account, $3 request, those of the module, of which $4 and maybe $5 are its place, the
  * account of a secret, If-Match, If-None-Match.
  * "old" locks the row that If-Match names: the INSERT cannot check that it is there and stays. */
 #define PUT_SQL(NAME, table, place, form)                                                          \
-    CALLER_CTE                                                                                     \
-    ", old AS MATERIALIZED ("                                                                      \
-        "SELECT m.revision"                                                                        \
-        " FROM caller"                                                                             \
-        " JOIN adit." table " AS m"                                                                \
-          " ON m.account_id = caller.account_id"                                                   \
-          PLACE_IS_##place("m", "$4::text", "$5::text")                                                           \
-        " WHERE " IF_MATCH_##form(NAME) "::bigint[] IS NOT NULL"                                   \
-          " AND " CALLER_FIRST(CALLER_MAY_WRITE)                                                   \
-        " FOR UPDATE OF m"                                                                         \
-    "), m AS ("                                                                                    \
-        PUT_HEAD(NAME, table)                                                                      \
-        " FROM caller"                                                                             \
-        " WHERE " CALLER_MAY_WRITE                                                                 \
-          AND_RIGHT_ACCOUNT_##form(NAME)                                                           \
-          " AND (" IF_MATCH_##form(NAME) "::bigint[] IS NULL OR EXISTS (SELECT FROM old))"         \
-        PUT_ON_CONFLICT(NAME, place)                                                               \
-        " WHERE " CALLER_CONDITION("m", IF_MATCH_##form(NAME), IF_NONE_MATCH_##form(NAME))         \
-        " RETURNING m.revision"                                                                    \
-    ")"                                                                                            \
-    " SELECT " CALLER_COLUMNS_OF("caller") ", m.revision" RIGHT_COLUMN_##form(NAME)                \
-    " FROM caller"                                                                                 \
-    " LEFT JOIN m ON true"
+    CALLER_WRITES(                                                                                 \
+        ", old AS MATERIALIZED ("                                                                  \
+            "SELECT m.revision"                                                                    \
+            " FROM caller"                                                                         \
+            " JOIN adit." table " AS m"                                                            \
+              " ON m.account_id = caller.account_id"                                               \
+              PLACE_IS_##place("m", "$4::text", "$5::text")                                        \
+            " WHERE " IF_MATCH_##form(NAME) "::bigint[] IS NOT NULL"                               \
+              " AND " CALLER_FIRST(CALLER_MAY_WRITE)                                               \
+            " FOR UPDATE OF m"                                                                     \
+        "), m AS ("                                                                                \
+            PUT_OF(NAME, table, place, form, " FROM caller WHERE ",                                \
+                   " AND (" IF_MATCH_##form(NAME) "::bigint[] IS NULL OR EXISTS (SELECT FROM old))", \
+                   " WHERE " CALLER_CONDITION("m", IF_MATCH_##form(NAME), IF_NONE_MATCH_##form(NAME)), \
+                   "")                                                                             \
+        ")",                                                                                       \
+        "caller", "m.revision" RIGHT_COLUMN_##form(NAME), "m")
 
 /* The same without a condition. */
 #define QUICK_PUT_SQL(NAME, table, place, form)                                                    \
-    PUT_HEAD(NAME, table)                                                                          \
-    " FROM adit.api_key AS caller"                                                                 \
-    " WHERE " CALLER_QUICK                                                                         \
-      " AND " CALLER_MAY_WRITE                                                                     \
-      AND_RIGHT_ACCOUNT_##form(NAME)                                                               \
-    PUT_ON_CONFLICT(NAME, place)                                                                   \
-    " RETURNING " CALLER_COLUMNS_OF_NEW("m") ", m.revision" TRUE_COLUMN_##form
+    PUT_OF(NAME, table, place, form, CALLER_QUICK, "", "", CALLER_COLUMNS_OF_NEW("m") ", ")        \
+    TRUE_COLUMN_##form
 
 /* $1 digest, $2 account, $3 and maybe $4 the place. */
 #define GET_SQL(NAME, table, place, form, in_account)                                              \
@@ -131,24 +125,24 @@
 
 /* $1 digest, $2 account, $3 request, $4 and maybe $5 the place, If-Match, If-None-Match. */
 #define DELETE_SQL(table, place)                                                                   \
-    CALLER_CTE                                                                                     \
-    ", m AS ("                                                                                     \
-        "DELETE FROM adit." table " AS m"                                                          \
-        " USING caller"                                                                            \
-        " WHERE " CALLER_FIRST(CALLER_MAY_WRITE)                                                   \
-          " AND m.account_id = caller.account_id"                                                  \
-          PLACE_IS_##place("m", "$4::text", "$5::text")                                                           \
-          " AND " CALLER_CONDITION("m", DELETE_PARAMS_##place(PARAMS_MATCH),                       \
-                                   DELETE_PARAMS_##place(PARAMS_NONE))                             \
-        " RETURNING m.edge_id"                                                                     \
-    ")"                                                                                            \
-    " SELECT " CALLER_COLUMNS_OF("caller") ", m.edge_id,"                                          \
-      " m.edge_id IS NULL"                                                                         \
-      " AND " CALLER_MAY_WRITE " AND EXISTS (SELECT FROM adit." table " AS e"                      \
-        " WHERE e.account_id = caller.account_id"                                                  \
-        PLACE_IS_##place("e", "$4::text", "$5::text") "), false"                                                  \
-    " FROM caller"                                                                                 \
-    " LEFT JOIN m ON true"
+    CALLER_WRITES(                                                                                 \
+        ", m AS ("                                                                                 \
+            "DELETE FROM adit." table " AS m"                                                      \
+            " USING caller"                                                                        \
+            " WHERE " CALLER_FIRST(CALLER_MAY_WRITE)                                               \
+              " AND m.account_id = caller.account_id"                                              \
+              PLACE_IS_##place("m", "$4::text", "$5::text")                                        \
+              " AND " CALLER_CONDITION("m", DELETE_PARAMS_##place(PARAMS_MATCH),                   \
+                                       DELETE_PARAMS_##place(PARAMS_NONE))                         \
+            " RETURNING m.edge_id"                                                                 \
+        ")",                                                                                       \
+        "caller",                                                                                  \
+        "m.edge_id,"                                                                               \
+          " m.edge_id IS NULL"                                                                     \
+          " AND " CALLER_MAY_WRITE " AND EXISTS (SELECT FROM adit." table " AS e"                  \
+            " WHERE e.account_id = caller.account_id"                                              \
+            PLACE_IS_##place("e", "$4::text", "$5::text") "), false",                              \
+        "m")
 
 /* What names the account of each table. */
 #define IN_ACCOUNT CALLER_AND_IN_ACCOUNT("m")

@@ -67,49 +67,45 @@ enum change_column { COLUMN_IS_THERE = SSH_CREDENTIAL_END };
 #define MAY_CREATE                                                                                 \
     CALLER_MAY_WRITE_OF("owner.owner_id")                                                          \
     " AND owner.may_own AND owner.is_there AND owner.is_enabled AND owner.is_timely"
-#define OWNER_COLUMNS                                                                              \
-    "owner.may_own, owner.is_there, owner.is_enabled, pg_catalog.clock_timestamp()"
-#define OWNER_TYPES PG_BOOL PG_BOOL PG_BOOL PG_TIME
+#define FROM_OWNER                                                                                 \
+    " FROM caller"                                                                                 \
+    " JOIN owner USING (account_id)"                                                               \
+    " WHERE " MAY_CREATE
 
-#define INSERT_OF(owner)                                                                           \
+/* What each creation returns, beside the caller's columns. */
+#define CREATED(may_own, is_there, is_enabled)                                                     \
+    SSH_CREDENTIAL_COLUMNS("c.") ", " may_own ", " is_there ", " is_enabled ","                    \
+    " pg_catalog.clock_timestamp()"
+#define CREATED_FOR_OWNER CREATED("owner.may_own", "owner.is_there", "owner.is_enabled")
+#define CREATES(more_types)                                                                        \
+    .types = CALLER_TYPES SSH_CREDENTIAL_TYPES PG_BOOL PG_BOOL PG_BOOL PG_TIME more_types,         \
+    .writes = true, KEY_LIMITS
+
+/* The owner, the caller with conditions, and the columns to return. */
+#define CREATE_OF(owner, from, columns)                                                            \
     "INSERT INTO adit.ssh_credential AS c"                                                         \
       " (account_id, " SSH_CREDENTIAL_WRITTEN("") ")"                                              \
-    " SELECT caller.account_id, " SSH_CREDENTIAL_VALUES(owner)
+    " SELECT caller.account_id, " SSH_CREDENTIAL_VALUES(owner)                                     \
+    from                                                                                           \
+    " RETURNING " columns
 
 static const struct pg_statement create_statement = {
     .name = "ssh_credential_create",
-    .types = CALLER_TYPES SSH_CREDENTIAL_TYPES OWNER_TYPES,
-    .writes = true,
-    KEY_LIMITS,
-    .sql =
-        CALLER_CTE
+    CREATES(""),
+    .sql = CALLER_WRITES(
         OWNER_CTE
-        ", c AS ("
-            INSERT_OF("owner.owner_id")
-            " FROM caller"
-            " JOIN owner USING (account_id)"
-            " WHERE " MAY_CREATE
-            " RETURNING " SSH_CREDENTIAL_COLUMNS("c.")
-        ")"
-        " SELECT " CALLER_COLUMNS_OF("owner") ", " SSH_CREDENTIAL_COLUMNS("c.") ", " OWNER_COLUMNS
-        " FROM owner"
-        " LEFT JOIN c ON true",
+        ", c AS (" CREATE_OF("owner.owner_id", FROM_OWNER, SSH_CREDENTIAL_COLUMNS("c.")) ")",
+        "owner", CREATED_FOR_OWNER, "c"),
 };
 
 /* The same for a caller that names no owner. */
 static const struct pg_statement quick_create_statement = {
     .name = "ssh_credential_quick_create",
-    .types = CALLER_TYPES SSH_CREDENTIAL_TYPES OWNER_TYPES,
-    .writes = true,
-    KEY_LIMITS,
-    .sql =
-        INSERT_OF("caller.principal_id")
-        " FROM adit.api_key AS caller"
-        " WHERE " CALLER_QUICK
-          " AND " KEY_SQL_MAY_WRITE_SOME("caller")
-          " AND " OWNER_ID "::text IS NULL AND " IS_TIMELY
-        " RETURNING " CALLER_COLUMNS_OF_NEW("c") ", " SSH_CREDENTIAL_COLUMNS("c.") ", true, true, true,"
-          " pg_catalog.clock_timestamp()",
+    CREATES(""),
+    .sql = CREATE_OF("caller.principal_id",
+                     CALLER_QUICK KEY_SQL_MAY_WRITE_SOME("caller")
+                       " AND " OWNER_ID "::text IS NULL AND " IS_TIMELY,
+                     CALLER_COLUMNS_OF_NEW("c") ", " CREATED("true", "true", "true")),
 };
 
 /* The same with an Idempotency-Key, which keeps the row.  Of several requests at a time, one inserts
@@ -117,11 +113,8 @@ static const struct pg_statement quick_create_statement = {
  * stored answer, so they run again. */
 static const struct pg_statement create_once_statement = {
     .name = "ssh_credential_create_once",
-    .types = CALLER_TYPES SSH_CREDENTIAL_TYPES OWNER_TYPES PG_BOOL,
-    .writes = true,
-    KEY_LIMITS,
-    .sql =
-        CALLER_CTE
+    CREATES(PG_BOOL),
+    .sql = CALLER_WRITES(
         OWNER_CTE
         ", earlier AS MATERIALIZED ("
             "SELECT i.request_digest, i.answer"
@@ -135,9 +128,7 @@ static const struct pg_statement create_once_statement = {
         "), wanted AS MATERIALIZED ("
             "SELECT owner.account_id, " SSH_CREDENTIAL_WANTED("owner.owner_id") ","
               " pg_catalog.clock_timestamp() AS created_at, adit.new_revision() AS revision"
-            " FROM caller"
-            " JOIN owner USING (account_id)"
-            " WHERE " MAY_CREATE
+            FROM_OWNER
               " AND NOT EXISTS (SELECT FROM earlier)"
         "), claim AS ("
             "INSERT INTO adit.idempotency_key AS i"
@@ -159,11 +150,8 @@ static const struct pg_statement create_once_statement = {
             " FROM (SELECT * FROM claim UNION ALL SELECT * FROM earlier) AS i"
             " CROSS JOIN LATERAL pg_catalog.jsonb_populate_record("
               "NULL::adit.ssh_credential, i.answer) AS r"
-        ")"
-        " SELECT " CALLER_COLUMNS_OF("owner") ", " SSH_CREDENTIAL_COLUMNS("c.") ", " OWNER_COLUMNS ","
-          " c.request_digest = " ONCE_REQUEST_DIGEST "::bytea"
-        " FROM owner"
-        " LEFT JOIN c ON true",
+        ")",
+        "owner", CREATED_FOR_OWNER ", c.request_digest = " ONCE_REQUEST_DIGEST "::bytea", "c"),
 };
 
 /* $1 digest, $2 account, $3 id. */
@@ -182,43 +170,47 @@ static const struct pg_statement get_statement = {
     .by_account = GET_SQL(CALLER_AND_IN_ACCOUNT("c")),
 };
 
-/* Whether a change or a deletion left the row that it was for, which did not meet its condition. */
-#define IS_THERE                                                                                   \
-    "c.id IS NULL AND " KEY_SQL_MAY_WRITE_SOME("caller")                                           \
-    " AND EXISTS (SELECT FROM adit.ssh_credential AS e"                                            \
+/* A row of the caller's account, with a condition more. */
+#define EXISTS_WITH(condition)                                                                     \
+    "EXISTS (SELECT FROM adit.ssh_credential AS e"                                                 \
       " WHERE e.account_id = caller.account_id"                                                    \
-      " AND e.id = $4::text COLLATE \"C\")"
+      " AND e.id = $4::text COLLATE \"C\"" condition ")"
 
-/* Whether the key may only change own credentials, and the row is another's. */
-#define IS_OTHERS                                                                                  \
+/* Whether a change or a deletion left the row that it was for, which did not meet its condition; and
+ * whether the key may only change own credentials, and the row is another's. */
+#define WHY_NOT                                                                                    \
+    "c.id IS NULL AND " KEY_SQL_MAY_WRITE_SOME("caller") " AND " EXISTS_WITH("") ", "              \
     KEY_SQL_WRITES_ONLY_OWN("caller")                                                              \
-    " AND EXISTS (SELECT FROM adit.ssh_credential AS e"                                            \
-      " WHERE e.account_id = caller.account_id"                                                    \
-      " AND e.id = $4::text COLLATE \"C\""                                                         \
-      " AND e.owner_id <> caller.principal_id)"
+      " AND " EXISTS_WITH(" AND e.owner_id <> caller.principal_id")
+
+/* What a change or a deletion is for, behind whether the key may write at all. */
+#define IS_OF_CALLER                                                                               \
+    " AND " CALLER_MAY_WRITE_OF("c.owner_id")                                                      \
+    " AND c.account_id = caller.account_id"                                                        \
+    " AND c.id = $4::text COLLATE \"C\""
+#define WHERE_OF_CALLER(match, none)                                                               \
+    " WHERE " CALLER_FIRST(KEY_SQL_MAY_WRITE_SOME("caller"))                                       \
+      IS_OF_CALLER                                                                                 \
+      " AND " CALLER_CONDITION("c", match, none)
+
+/* The caller with conditions, and the caller's columns. */
+#define UPDATE_OF(from, columns)                                                                   \
+    "UPDATE adit.ssh_credential AS c"                                                              \
+    " SET " SSH_CREDENTIAL_CHANGED("c.")                                                           \
+    from                                                                                           \
+    " RETURNING " columns SSH_CREDENTIAL_COLUMNS("c.")
 
 /* $1 digest, $2 account, $3 request, $4 id, what changes, If-Match, If-None-Match. */
 static const struct pg_statement update_statement = {
     .name = "ssh_credential_update",
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES PG_BOOL PG_BOOL,
     .writes = true,
-    .sql =
-        CALLER_CTE
+    .sql = CALLER_WRITES(
         ", c AS ("
-            "UPDATE adit.ssh_credential AS c"
-            " SET " SSH_CREDENTIAL_CHANGED("c.")
-            " FROM caller"
-            " WHERE " CALLER_FIRST(KEY_SQL_MAY_WRITE_SOME("caller"))
-              " AND " CALLER_MAY_WRITE_OF("c.owner_id")
-              " AND c.account_id = caller.account_id"
-              " AND c.id = $4::text COLLATE \"C\""
-              " AND " CALLER_CONDITION("c", SSH_CREDENTIAL_CHANGE_PARAM_1, SSH_CREDENTIAL_CHANGE_PARAM_2)
-            " RETURNING " SSH_CREDENTIAL_COLUMNS("c.")
-        ")"
-        " SELECT " CALLER_COLUMNS_OF("caller") ", " SSH_CREDENTIAL_COLUMNS("c.") ","
-          " " IS_THERE ", " IS_OTHERS
-        " FROM caller"
-        " LEFT JOIN c ON true",
+            UPDATE_OF(" FROM caller"
+                      WHERE_OF_CALLER(SSH_CREDENTIAL_CHANGE_PARAM_1, SSH_CREDENTIAL_CHANGE_PARAM_2), "")
+        ")",
+        "caller", SSH_CREDENTIAL_COLUMNS("c.") ", " WHY_NOT, "c"),
 };
 
 /* The same without a condition. */
@@ -226,16 +218,8 @@ static const struct pg_statement quick_update_statement = {
     .name = "ssh_credential_quick_update",
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES,
     .writes = true,
-    .sql =
-        "UPDATE adit.ssh_credential AS c"
-        " SET " SSH_CREDENTIAL_CHANGED("c.")
-        " FROM adit.api_key AS caller"
-        " WHERE " CALLER_QUICK
-          " AND " KEY_SQL_MAY_WRITE_SOME("caller")
-          " AND " CALLER_MAY_WRITE_OF("c.owner_id")
-          " AND c.account_id = caller.account_id"
-          " AND c.id = $4::text COLLATE \"C\""
-        " RETURNING " CALLER_COLUMNS_OF_QUICK("caller.account_id", "caller.id") ", " SSH_CREDENTIAL_COLUMNS("c."),
+    .sql = UPDATE_OF(CALLER_QUICK KEY_SQL_MAY_WRITE_SOME("caller") IS_OF_CALLER,
+                     CALLER_COLUMNS_OF_QUICK("caller.account_id", "caller.id") ", "),
 };
 
 /* $1 digest, $2 account, $3 request, $4 id, $5 If-Match, $6 If-None-Match. */
@@ -243,21 +227,14 @@ static const struct pg_statement delete_statement = {
     .name = "ssh_credential_delete",
     .types = CALLER_TYPES EXECUTOR_DELETE_TYPES,
     .writes = true,
-    .sql =
-        CALLER_CTE
+    .sql = CALLER_WRITES(
         ", c AS ("
             "DELETE FROM adit.ssh_credential AS c"
             " USING caller"
-            " WHERE " CALLER_FIRST(KEY_SQL_MAY_WRITE_SOME("caller"))
-              " AND " CALLER_MAY_WRITE_OF("c.owner_id")
-              " AND c.account_id = caller.account_id"
-              " AND c.id = $4::text COLLATE \"C\""
-              " AND " CALLER_CONDITION("c", "$5", "$6")
+            WHERE_OF_CALLER("$5", "$6")
             " RETURNING c.id"
-        ")"
-        " SELECT " CALLER_COLUMNS_OF("caller") ", c.id, " IS_THERE ", " IS_OTHERS
-        " FROM caller"
-        " LEFT JOIN c ON true",
+        ")",
+        "caller", "c.id, " WHY_NOT, "c"),
 };
 
 /* clang-format on */
