@@ -72,6 +72,9 @@ BEGIN {
     sub(/ *\\$/, "", row)
     sub(/\)$/, "", row)
     split(row, cells, / *, */)
+    # FILTER_OF_... of store/filter.h, which compare no NULL.
+    if (cells[6] == "FILTERED" && cells[2] !~ /^(TEXTS?|BOOL|TIME)$/)
+        refuse(cells[1] ": no filter compares a " cells[2])
     if (cells[2] == "PROVIDER")
         renamed_in[cells[1]] = table
     if ($0 ~ /^ +PROVIDER_MEMBER/) {
