@@ -916,8 +916,9 @@ CREATE TRIGGER limit_public_key BEFORE INSERT ON adit.ssh_credential
 -- has stored of it grants nothing, and it stays so when the other's credential goes: otherwise the owner's key
 -- would suddenly carry rules of somebody else.  KEY_COUNTS in src/store/key_walk.h reads this.
 --
--- A superseded credential grants again once an API key that may change everything changes its rules, or an
--- operator writes another standing.
+-- A superseded credential grants again once an API key that may change everything gives it more, or an
+-- operator writes another standing.  Whoever takes a rule out of it wants less, and no answer says that it is
+-- superseded.
 --
 -- The trigger comes after limit_public_key, which says what is own, and before renew_revision: triggers run in
 -- the order of their names.
@@ -925,6 +926,7 @@ CREATE FUNCTION adit.mark_standing() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF TG_OP = 'UPDATE' AND OLD.standing = NEW.standing AND OLD.acl <> NEW.acl
+       AND (NEW.acl = '{}' OR OLD.acl <> '{}' AND NOT NEW.acl <@ OLD.acl)
        AND current_setting('adit.caller', true) <> ''
        AND NOT EXISTS (SELECT FROM adit.own_key_of_caller(NEW.account_id)) THEN
         NEW.standing := 'given';
@@ -937,13 +939,38 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION adit.mark_standing() IS
-    'Marks a credential from an API key for own credentials that is stored beside one of another owner, or whose rules somebody changes who may change everything.';
+    'Marks a credential from an API key for own credentials that is stored beside one of another owner, or which gets more from somebody who may change everything.';
 REVOKE ALL ON FUNCTION adit.mark_standing() FROM PUBLIC;
 CREATE TRIGGER mark_standing BEFORE INSERT ON adit.ssh_credential
     FOR EACH ROW WHEN (NEW.standing = 'own') EXECUTE FUNCTION adit.mark_standing();
 CREATE TRIGGER mark_standing_again BEFORE UPDATE ON adit.ssh_credential
     FOR EACH ROW WHEN (OLD.standing <> 'given' OR NEW.standing <> 'given')
     EXECUTE FUNCTION adit.mark_standing();
+
+-- Where several owners have a key, each login has the rules of all, and ends if one of them goes.  So an API
+-- key for own credentials neither changes nor deletes what others share.
+CREATE FUNCTION adit.leave_shared_key() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF EXISTS (SELECT FROM adit.own_key_of_caller(OLD.account_id))
+       AND EXISTS (SELECT FROM adit.public_key_owners(TG_RELID, OLD.account_id, OLD.fingerprint, 1000) AS c
+                   WHERE c.owner_id <> OLD.owner_id AND c.standing <> 'superseded') THEN
+        RAISE 'another owner has a credential with the public key: "ssh_credential_key_of_others"'
+            USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_key_of_others',
+            SCHEMA = 'adit', TABLE = 'ssh_credential';
+    END IF;
+    RETURN CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
+END
+$$;
+COMMENT ON FUNCTION adit.leave_shared_key() IS
+    'Refuses that an API key for own credentials changes the rules of a credential, or deletes it, while another owner has the public key, too.';
+REVOKE ALL ON FUNCTION adit.leave_shared_key() FROM PUBLIC;
+CREATE TRIGGER leave_shared_key BEFORE UPDATE ON adit.ssh_credential
+    FOR EACH ROW WHEN (OLD.standing <> 'superseded' AND OLD.acl <> NEW.acl)
+    EXECUTE FUNCTION adit.leave_shared_key();
+CREATE TRIGGER leave_shared_key_whole BEFORE DELETE ON adit.ssh_credential
+    FOR EACH ROW WHEN (OLD.standing <> 'superseded')
+    EXECUTE FUNCTION adit.leave_shared_key();
 
 -- It runs after the statement, which may change these credentials itself.  The responder may not write the
 -- column.

@@ -146,7 +146,7 @@ ERROR(CONTENT_ENCODING,    9088, 415, "The body has a Content-Encoding, which is
 ERROR(ORGANIZATION_MALFORMED, 9095, 400, "An organization is malformed. Give its slug, without '@'.")
 ERROR(ACL_REQUIRED,        9096, 400, "acl has no rule. This service requires rules: give at least one, or [\"*\"] to permit everything.")
 /* Keys of others */
-ERROR(KEY_OF_OTHERS,       9098, 409, "Another User or Bot of the account has a credential with this public key. With an API key for own credentials, you cannot add to it: use a key pair of your own, or ask an admin to create the credential.")
+ERROR(KEY_OF_OTHERS,       9098, 409, "Another User or Bot of the account has a credential with this public key. With an API key for own credentials, you can neither create, nor change the rules of, nor delete a credential with it: use a key pair of your own, or ask an admin.")
 ERROR(OWN_FULL,            9099, 409, "The User or Bot has 1000 credentials that API keys for own credentials have stored, which is the most. Delete some, or ask an admin to store more.")
 /* Bugs */
 ERROR(INTERNAL,            10000, 500, "The service failed because of a bug. The operator finds the cause in the log, under the operation id.")

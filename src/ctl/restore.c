@@ -410,7 +410,7 @@ static int write_rows(struct restore *restore)
     status = write_once(&writing);
     if (status != CTL_OK && !restore->is_beaten && writing.alone_from < pg_rows(restore->plan))
         status = write_once(&writing);
-    return status;
+    return status == CTL_OK ? ctl_supersede(restore->ctl) : status;
 }
 
 /* Does what the plan says, if it says something. */

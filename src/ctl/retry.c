@@ -6,6 +6,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "ctl/message.h"
+#include "store/document_write.h"
+
 #define MAX_TRIES 5
 #define FIRST_PAUSE_MS 50L
 
@@ -35,4 +38,16 @@ bool ctl_try_again(const struct error *err, int *n_tries)
         return false;
     nanosleep(&pause, NULL);
     return true;
+}
+
+int ctl_supersede(struct ctl *ctl)
+{
+    struct error err;
+
+    if (document_supersede(ctl->pg, &err))
+        return CTL_OK;
+    (void)ctl_fail_error(&err);
+    return ctl_fail("the changes are made, but what an API key for own credentials has stored of a "
+                    "public key meanwhile may count beside them; each run of 'aditctl apply' "
+                    "looks for such");
 }

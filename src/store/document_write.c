@@ -35,6 +35,24 @@ static const struct pg_statement hold_owners_statement = {
         " FOR SHARE OF p",
 };
 
+/* The trigger supersede() does the same for each row that it sees. */
+const struct pg_statement document_supersede_statement = {
+    .name = "document_supersede",
+    .types = PG_TEXT,
+    .writes = true,
+    .sql =
+        "UPDATE adit.ssh_credential AS c"
+        " SET standing = 'superseded'"
+        " WHERE c.standing = 'own'"
+          " AND EXISTS (SELECT"
+            " FROM adit.ssh_credential AS other"
+            " WHERE other.fingerprint = c.fingerprint"
+              " AND other.account_id = c.account_id"
+              " AND other.owner_id <> c.owner_id"
+              " AND other.standing = 'given')"
+        " RETURNING c.id",
+};
+
 /* $1 table, $2 rows, as put_change() writes them. */
 static const struct pg_statement put_statement = {
     .name = "document_put",
@@ -279,4 +297,19 @@ bool document_hold_owners(struct pg *pg, const struct document_change *const *ch
                      : pg_run(pg, &hold_owners_statement, &params, result, err);
     buf_free(&rows);
     return ok;
+}
+
+bool document_supersede(struct pg *pg, struct error *err)
+{
+    const struct pg_params none = {.n = 0};
+    struct pg_result *result;
+
+    if (!document_begin(pg, DOCUMENT_WRITE_LOCKED, err))
+        return false;
+    if (!pg_run(pg, &document_supersede_statement, &none, &result, err)) {
+        pg_rollback(pg);
+        return false;
+    }
+    pg_result_free(result);
+    return pg_commit(pg, err);
 }

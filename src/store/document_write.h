@@ -33,4 +33,14 @@ MUST_CHECK bool document_write(struct pg *pg, enum document_kind kind, enum docu
 MUST_CHECK bool document_hold_owners(struct pg *pg, const struct document_change *const *changes,
                                      size_t n, struct pg_result **result, struct error *err);
 
+/* Supersedes what API keys for own credentials have stored of public keys that other owners have
+ * from somebody who may change everything, in a transaction of its own: to be called after a
+ * commit, since a transaction that gives keys does not see what is stored while it runs.  Returns
+ * false with *err as pg_run(). */
+MUST_CHECK bool document_supersede(struct pg *pg, struct error *err);
+
+/* Its statement, which runs in a transaction, where nothing is prepared: for the test of all
+ * statements. */
+extern const struct pg_statement document_supersede_statement;
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the database says of a public key that is in too many credentials of its account, or in one
- * of somebody else, for every statement that inserts credentials. */
+ * of somebody else, for every statement that inserts credentials, or changes or deletes them for a
+ * caller. */
 #ifndef ADIT_STORE_KEY_LIMITS_H
 #define ADIT_STORE_KEY_LIMITS_H
 

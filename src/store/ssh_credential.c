@@ -204,7 +204,7 @@ static const struct pg_statement get_statement = {
 static const struct pg_statement update_statement = {
     .name = "ssh_credential_update",
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES PG_BOOL PG_BOOL,
-    .writes = true,
+    .writes = true, KEY_LIMITS,
     .sql = CALLER_WRITES(
         ", c AS ("
             UPDATE_OF(" FROM caller"
@@ -217,7 +217,7 @@ static const struct pg_statement update_statement = {
 static const struct pg_statement quick_update_statement = {
     .name = "ssh_credential_quick_update",
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES,
-    .writes = true,
+    .writes = true, KEY_LIMITS,
     .sql = UPDATE_OF(CALLER_QUICK KEY_SQL_MAY_WRITE_SOME("caller") IS_OF_CALLER,
                      CALLER_COLUMNS_OF_QUICK("caller.account_id", "caller.id") ", "),
 };
@@ -226,7 +226,7 @@ static const struct pg_statement quick_update_statement = {
 static const struct pg_statement delete_statement = {
     .name = "ssh_credential_delete",
     .types = CALLER_TYPES EXECUTOR_DELETE_TYPES,
-    .writes = true,
+    .writes = true, KEY_LIMITS,
     .sql = CALLER_WRITES(
         ", c AS ("
             "DELETE FROM adit.ssh_credential AS c"

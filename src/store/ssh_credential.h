@@ -49,13 +49,13 @@ MUST_CHECK bool store_ssh_credential_get(struct store *store, const struct store
                                          struct error *err);
 
 /* Changes the members that the input gives.  The list gets the credential as changed.
- * ERR_CREDENTIAL_NOT_FOUND, ERR_PRECONDITION_FAILED, ERR_OUTCOME_UNKNOWN. */
+ * ERR_CREDENTIAL_NOT_FOUND, ERR_PRECONDITION_FAILED, ERR_KEY_OF_OTHERS, ERR_OUTCOME_UNKNOWN. */
 MUST_CHECK bool store_ssh_credential_update(struct store *store,
                                             const struct store_request *request, struct text id,
                                             const struct ssh_credential *input,
                                             struct ssh_credential_list *list, struct error *err);
 
-/* Deletes the credential.  ERR_CREDENTIAL_NOT_FOUND, ERR_PRECONDITION_FAILED. */
+/* Deletes the credential.  ERR_CREDENTIAL_NOT_FOUND, ERR_PRECONDITION_FAILED, ERR_KEY_OF_OTHERS. */
 MUST_CHECK bool store_ssh_credential_delete(struct store *store,
                                             const struct store_request *request, struct text id,
                                             struct error *err);

@@ -93,6 +93,38 @@ class Requests(OwnCase):
         self.store(self.client, "bind:later")
         self.assert_rules("decided", "later")
 
+    def test_an_admin_takes_rules_away(self):
+        """Whoever wants less does not wake it: an answer does not say that it grants nothing."""
+        path = self.store(self.own, "bind:own")
+        self.assert_ok(self.own.patch(path, {"acl": ["bind:a", "bind:b"]}))
+        self.store(self.client, "bind:given")
+        for rules in ["bind:b"], ["bind:b", "bind:b"], ["bind:b"]:
+            self.assert_ok(self.client.patch(path, {"acl": rules}))
+            self.assert_rules("given")
+        self.assert_ok(self.client.patch(path, {"acl": []}))
+        self.assertEqual(self.standings(), ["given", "given"])
+
+    def test_rules_that_others_share(self):
+        """Whoever could change them could end the sessions of others."""
+        mine = self.store(self.client, "bind:mine", owner_id=self.person.id)
+        self.assert_ok(self.own.patch(mine, {"acl": ["bind:alone"]}))
+        given = self.store(self.client, "bind:given")
+        for condition in (), (("If-Match", self.own.get(mine).header("ETag")),):
+            with self.subTest(condition=condition):
+                self.assert_error(self.own.patch(mine, {"acl": []}, more=condition), OF_OTHERS)
+                self.assert_error(self.own.delete(mine, more=condition), OF_OTHERS)
+        self.assert_rules("alone", "given")
+        self.assert_ok(self.own.patch(mine, {"description": "mine", "acl": ["bind:alone"]}))
+        self.assert_ok(self.client.delete(given), 204)
+        self.assert_ok(self.own.patch(mine, {"acl": ["bind:mine"]}))
+        # What grants nothing keeps nobody from it.
+        self.assert_ok(self.own.delete(mine), 204)
+        superseded, given = self.supersede()
+        self.assert_error(self.own.delete(given), 9080)
+        self.assert_ok(self.client.patch(given, {"acl": ["bind:later"]}))
+        self.assert_ok(self.own.patch(superseded, {"acl": ["bind:a"]}))
+        self.assert_ok(self.own.delete(superseded), 204)
+
     def test_another_credential_of_the_owner(self):
         """An owner has no rival in an admin who gives the owner more."""
         self.store(self.own, "bind:own")
@@ -217,6 +249,20 @@ class Operators(OwnCase):
         self.restore(path)
         self.assert_rules("given")
         self.assertEqual(self.standings(), ["given", "superseded"])
+
+    def test_stored_while_it_was_given(self):
+        """A transaction does not see what is stored while it runs: apply and restore look again."""
+        document = self.export()
+        del document["accounts"][0]["ssh_credentials"]
+        deleted = self.store(self.client, "bind:deleted")
+        self.assert_ok(self.client.delete(deleted), 204)
+        self.supersede()
+        for act in (lambda: self.apply(document), lambda: self.restore(deleted)):
+            self.stack.psql("SET session_replication_role = replica; UPDATE adit.ssh_credential"
+                            " SET standing = 'own' WHERE owner_id = '%s'" % self.person.id)
+            self.assertEqual(self.standings(), ["given", "own"])
+            act()
+            self.assertIn("superseded", self.standings())
 
     def test_what_was_given_comes_back(self):
         given = self.store(self.client, "bind:given")

@@ -234,11 +234,9 @@ static void show_deletions(struct text lines, size_t n)
                 n - MAX_DELETIONS_SHOWN);
 }
 
-/* Before a question: nobody waits for its answer. */
+/* Before a question: nobody waits for its answer, and what is written then is what is seen then. */
 static void let_go(struct run *run)
 {
-    if (mode_of(run) != DOCUMENT_WRITE_LOCKED)
-        return;
     pg_rollback(run->ctl->pg);
     run->has_let_go = true;
 }
@@ -325,12 +323,12 @@ static int write_plan(struct run *run, struct plan *plan)
         return status;
     if (!is_whole || run->has_let_go)
         ctl_set_beaten(&err);
-    else if (plan->n_changes == 0 || (plan_write(plan, &err) && pg_commit(plan->ctl->pg, &err)))
+    else if (plan_write(plan, &err) && pg_commit(plan->ctl->pg, &err))
         err.code = ERR_NONE;
     if (err.code)
         return end_try(run, plan, &err);
     print_changes(plan, true);
-    return CTL_OK;
+    return ctl_supersede(run->ctl);
 }
 
 /* Begins the transaction.  A writer is alone.  Returns CTL_OK; or CTL_FAILED after a message, or if

@@ -14,6 +14,7 @@
 #include "store/callers.h"
 #include "store/credential_page.h"
 #include "store/document_test.h"
+#include "store/document_write.h"
 #include "store/history_statements.h"
 #include "store/gate.h"
 #include "store/gate_review.h"
@@ -293,6 +294,15 @@ static void migrate_in_vain(void)
 }
 
 /* On names of nothing. */
+static void document_statements(void)
+{
+    const struct pg_params none = {.n = 0};
+
+    document_run_statements(tried.owner);
+    ck_assert(document_supersede(tried.owner, &tried.err));
+    prepare(&document_supersede_statement, &none);
+}
+
 static void about_people(void)
 {
     const struct principal nobody = {text_of("usr_x"), "user"};
@@ -495,7 +505,7 @@ START_TEST(statements_of_case_file)
     gate_asks();
     gate_is_reviewed();
     credential_pages();
-    document_run_statements(tried.owner);
+    document_statements();
     history_run_statements(tried.owner);
     migrate_in_vain();
     cases_run("statements.cases", check_statement);
