@@ -157,15 +157,46 @@ static bool begin_ids(struct gate_call *call, struct text_list *ids, struct erro
     return ids->items || error_set(err, ERR_OUT_OF_MEMORY);
 }
 
+static bool lasts_now(const struct gate_call *call, const struct session *session)
+{
+    const struct session_limits limits = visit_limits(call);
+
+    return session_lasts(session, &limits, call->now);
+}
+
+/* Lists an id behind those of the sessions that were seen no earlier.  seen has their times. */
+static void list_by_time(struct gate_call *call, struct text_list *ids, int64_t seen[PROVEN_MAX],
+                         const struct session *session)
+{
+    char id[SESSION_ID_SIZE];
+    size_t at = ids->n;
+    struct text listed;
+
+    (void)id_text(session, id);
+    list_id(call, ids, id);
+    if (ids->n == at)
+        return;
+    listed = ids->items[at];
+    for (; at > 0 && seen[at - 1] < session->seen; at--) {
+        ids->items[at] = ids->items[at - 1];
+        seen[at] = seen[at - 1];
+    }
+    ids->items[at] = listed;
+    seen[at] = session->seen;
+}
+
 /* Lists the sessions of the cookies that were not asked for, and are good but for their rows: so no
- * other host has made them up. */
-static bool list_others(struct gate_call *call, struct text_list *ids, struct error *err)
+ * other host has made them up.  Those come first that were seen last: of these, the answer has what
+ * the rows hold. */
+static bool list_others(struct gate_call *call, bool must_live, struct text_list *ids,
+                        struct error *err)
 {
     struct text name = session_cookie_name(call);
+    int64_t *seen = arena_array(&call->lane->arena, PROVEN_MAX, sizeof *seen);
     size_t place = 0;
     struct text value;
 
-    if (!name.s || !begin_ids(call, ids, err))
+    if (!name.s || !seen || !begin_ids(call, ids, err))
         return error_set(err, ERR_OUT_OF_MEMORY);
     while (ids->n < PROVEN_MAX && (value = cookie_next(&call->cookies, &place, name)).s) {
         struct session session;
@@ -173,9 +204,9 @@ static bool list_others(struct gate_call *call, struct text_list *ids, struct er
 
         if (session_open(call->lane->worker->gate->keyring, &call->place, value, &call->lane->arena,
                          &session, err)) {
-            if (is_bound(call, &session) && !was_asked(call, id_text(&session, id)) &&
-                !has_id(ids, text_of(id)))
-                list_id(call, ids, id);
+            if (is_bound(call, &session) && (!must_live || lasts_now(call, &session)) &&
+                !was_asked(call, id_text(&session, id)) && !has_id(ids, text_of(id)))
+                list_by_time(call, ids, seen, &session);
         } else if (err->code != ERR_NONE) {
             return false;
         }
@@ -208,20 +239,22 @@ static bool join_rows(struct arena *arena, struct gate_answer *stored,
 
 /* The cookies name too many to ask for all before any is opened.  Whoever has many that are good
  * makes the gate ask once more, and not for each. */
-static bool ask_for_others(struct gate_call *call, struct error *err)
+static bool ask_for_others(struct gate_call *call, bool must_live, struct error *err)
 {
     struct arena *arena = &call->lane->arena;
     struct text_list ids = {.n = 0};
     const struct gate_answer *answer;
 
-    if (!list_others(call, &ids, err) || !row_find_all(call, ids, &answer, err))
+    if (!list_others(call, must_live, &ids, err) || !row_find_all(call, ids, &answer, err))
         return false;
     return (join_ids(arena, &call->question.session_ids, &ids) &&
             join_rows(arena, &call->stored, answer)) ||
            error_set(err, ERR_OUT_OF_MEMORY);
 }
 
-static enum visit_found judge_found(struct gate_call *call, struct session *session,
+/* Looks for the end of a session, and for what its row holds.  Of very many, who signs out ends
+ * each without that. */
+static enum visit_found judge_found(struct gate_call *call, bool must_live, struct session *session,
                                     struct error *err)
 {
     char id[SESSION_ID_SIZE];
@@ -230,7 +263,7 @@ static enum visit_found judge_found(struct gate_call *call, struct session *sess
     (void)id_text(session, id);
     if (!is_bound(call, session))
         return VISIT_NONE;
-    if (!was_asked(call, text_of(id)) && !ask_for_others(call, err))
+    if (!was_asked(call, text_of(id)) && !ask_for_others(call, must_live, err))
         return VISIT_UNKNOWN;
     if (!was_asked(call, text_of(id))) {
         (void)error_cause(err, ERR_INTERNAL, "the request has too many sessions");
@@ -241,6 +274,8 @@ static enum visit_found judge_found(struct gate_call *call, struct session *sess
         return VISIT_NONE;
     if (!row)
         return VISIT_FOUND;
+    if (!row->sealed.s)
+        return must_live ? VISIT_NONE : VISIT_FOUND;
     if (!session->is_in_row)
         return take_tokens(call, row, session, err) ? VISIT_FOUND : VISIT_UNKNOWN;
     if (open_row(call, row, session, err))
@@ -259,13 +294,12 @@ static bool is_worth_asking(const struct gate_call *call, const struct session *
     return rules_may_lack(&call->stored.module.config, &session->identity);
 }
 
-/* Returns whether the session would only lead to a new sign-in. */
-static bool is_dead(const struct gate_call *call, const struct session *session)
+/* Returns whether the provider would have to be asked about a session that has no token. */
+static bool lacks_token(const struct gate_call *call, const struct session *session)
 {
     const struct session_limits limits = visit_limits(call);
 
-    return !session_lasts(session, &limits, call->now) ||
-           (session_needs_check(session, &limits, call->now) && !text_present(session->token));
+    return session_needs_check(session, &limits, call->now) && !text_present(session->token);
 }
 
 /* A session that the lists do not let in, as it is in its cookie, for the end. */
@@ -285,9 +319,12 @@ static enum visit_found try_cookie(struct gate_call *call, struct text value, bo
     *err = (struct error){.code = ERR_NONE};
     if (!session_open(keyring, &call->place, value, &call->lane->arena, session, err))
         return err->code == ERR_NONE ? VISIT_NONE : VISIT_UNKNOWN;
+    /* First: for one that only leads to a new sign-in, nobody reads a row. */
+    if (must_live && !lasts_now(call, session))
+        return VISIT_NONE;
     if (session->is_in_row || is_let_in_now(call, session)) {
-        found = judge_found(call, session, err);
-        if (found != VISIT_FOUND || (must_live && is_dead(call, session)))
+        found = judge_found(call, must_live, session, err);
+        if (found != VISIT_FOUND || (must_live && lacks_token(call, session)))
             return found == VISIT_UNKNOWN ? found : VISIT_NONE;
         if (is_let_in_now(call, session))
             return found;
@@ -300,7 +337,7 @@ static enum visit_found try_cookie(struct gate_call *call, struct text value, bo
 }
 
 /* Another host of the same domain may have set a cookie of this name.  So a session that has ended,
- * or that the lists do not let in, hides none that they do. */
+ * or that the lists do not let in, hides none that they do, unless there are very many in rows. */
 static enum visit_found find_session(struct gate_call *call, bool must_live,
                                      struct session *session, struct error *err)
 {
@@ -318,8 +355,8 @@ static enum visit_found find_session(struct gate_call *call, bool must_live,
         found = try_cookie(call, value, must_live, session, &refused, err);
     if (found == VISIT_NONE && refused.is_there) {
         *session = refused.session;
-        found = judge_found(call, session, err);
-        if (found == VISIT_FOUND && must_live && is_dead(call, session))
+        found = judge_found(call, must_live, session, err);
+        if (found == VISIT_FOUND && must_live && lacks_token(call, session))
             found = VISIT_NONE;
     }
     return found;
@@ -472,7 +509,7 @@ bool visit_end_all(struct gate_call *call, struct error *err)
 
         *err = (struct error){.code = ERR_NONE};
         if (session_open(keyring, &call->place, value, &call->lane->arena, &session, err))
-            found = judge_found(call, &session, err);
+            found = judge_found(call, false, &session, err);
         else if (err->code != ERR_NONE)
             return false;
         if (found == VISIT_UNKNOWN || (found == VISIT_FOUND && is_new_id(call, &ids, &session) &&

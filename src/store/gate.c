@@ -19,6 +19,14 @@
 
 #define SESSION_COLUMNS "s.id, s.key_id, s.sealed"
 
+#define IN_SQL_OF(number) #number
+#define IN_SQL(number) IN_SQL_OF(number)
+
+/* What a row holds is large. */
+#define SESSIONS_COLUMNS \
+    "s.id, s.key_id, CASE WHEN s.id = ANY (($4::text[])[:" IN_SQL(STORE_GATE_SESSIONS_MAX) "]" \
+    " COLLATE \"C\") THEN s.sealed END"
+
 enum ask_column {
     COLUMN_ENABLED,
     COLUMN_PROVIDER,
@@ -65,7 +73,8 @@ static const struct pg_statement ask_statement = {
 };
 
 /* $1 account_id, '' for the only one, $2 edge_id, $3 route_id, $4 session ids.
- * Returns a row for each session that has one, or one row without a session. */
+ * Returns a row for each session that has one, or one row without a session.  What these hold: of
+ * the first sessions only. */
 static const struct pg_statement ask_any_statement = {
     .name = "gate_ask_any",
     .types = MODULE_TYPES SESSION_TYPES PG_BIGINT PG_TEXT,
@@ -77,7 +86,7 @@ static const struct pg_statement ask_any_statement = {
                 " UNION ALL"
                 " (SELECT id FROM adit.account WHERE $1 = '' ORDER BY id LIMIT 2)) AS a"
         ")"
-        " SELECT " MODULE_COLUMNS ", " SESSION_COLUMNS ", account.n, account.id"
+        " SELECT " MODULE_COLUMNS ", " SESSIONS_COLUMNS ", account.n, account.id"
         " FROM account"
         " LEFT JOIN adit.oauth_module AS m"
           " ON m.account_id = account.id AND m.edge_id = $2 COLLATE \"C\""
@@ -85,7 +94,7 @@ static const struct pg_statement ask_any_statement = {
         " LEFT JOIN adit.gate_session AS s ON s.id = ANY ($4::text[] COLLATE \"C\")",
     /* Never without an account.  No row: there is no such account. */
     .by_account =
-        "SELECT " MODULE_COLUMNS ", " SESSION_COLUMNS ", 1::bigint, a.id"
+        "SELECT " MODULE_COLUMNS ", " SESSIONS_COLUMNS ", 1::bigint, a.id"
         " FROM adit.account AS a"
         " LEFT JOIN adit.oauth_module AS m"
           " ON m.account_id = $1 AND m.edge_id = $2 AND m.route_id = $3"

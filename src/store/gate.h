@@ -18,7 +18,8 @@
 #include "keyring/keyring.h"
 #include "model/resource.h"
 
-/* Sessions that a question names whose cookies nobody has opened yet. */
+/* Sessions that a question names whose cookies nobody has opened yet.  Of a question that names
+ * more, the answer has what the rows of so many hold. */
 #define STORE_GATE_SESSIONS_MAX 16
 
 /* What a request is about. */
@@ -33,7 +34,7 @@ struct gate_row {
     struct text id;
     bool has_ended; /* the visitor has signed out */
     struct text key_id;
-    struct text sealed; /* any bytes */
+    struct text sealed; /* any bytes; absent: it has ended, or there are so many before it */
 };
 
 /* All of it in the arena, or the question's. */
@@ -47,7 +48,8 @@ struct gate_answer {
     size_t n_rows;
 };
 
-/* Reads the module of a route, and the rows of sessions. */
+/* Reads the module of a route, and the rows of sessions.  What these hold: of the first
+ * STORE_GATE_SESSIONS_MAX only. */
 MUST_CHECK bool store_gate_ask(struct pg *pg, const struct gate_question *question,
                                struct arena *arena, struct gate_answer *answer, struct error *err);
 

@@ -358,6 +358,34 @@ static void gate_sees(struct text id, size_t n_rows, bool has_ended)
     }
 }
 
+/* Of many sessions, the answer has what the rows of the first ones hold. */
+static void gate_sees_many(void)
+{
+    static char names[STORE_GATE_SESSIONS_MAX + 2][32];
+    struct text ids[STORE_GATE_SESSIONS_MAX + 2];
+    struct gate_question question = {.account_id = text_of(tried.who.account[0]),
+                                     .route = {text_of("edge"), text_of("route")},
+                                     .session_ids = {ids, STORE_GATE_SESSIONS_MAX + 2, true}};
+    struct gate_answer answer;
+
+    for (size_t i = 0; i < question.session_ids.n; i++) {
+        struct gate_row row = {.key_id = text_of("k"), .sealed = text_of("sealed")};
+
+        snprintf(names[i], sizeof names[i], "%022zu", question.session_ids.n - i);
+        row.id = ids[i] = text_of(names[i]);
+        ck_assert(store_gate_keep(tried.owner, question.account_id, &row, 1000, &tried.err));
+    }
+    ck_assert(store_gate_ask(tried.owner, &question, &tried.arena, &answer, &tried.err));
+    ck_assert_uint_eq(answer.n_rows, question.session_ids.n);
+    for (size_t i = 0; i < answer.n_rows; i++) {
+        const struct gate_row *row = &answer.rows[i];
+
+        ck_assert(!row->has_ended);
+        ck_assert(!row->sealed.s == (text_eq(row->id, ids[STORE_GATE_SESSIONS_MAX]) ||
+                                     text_eq(row->id, ids[STORE_GATE_SESSIONS_MAX + 1])));
+    }
+}
+
 static void gate_asks(void)
 {
     struct text id = text_of("AAAAAAAAAAAAAAAAAAAAAA");
@@ -389,6 +417,7 @@ static void gate_asks(void)
     ck_assert(store_gate_use(tried.owner, text_of("ac"), row.id, 1000, &is_first, &tried.err));
     ck_assert(is_first);
     gate_sees(row.id, 1, true);
+    gate_sees_many();
     ck_assert(store_gate_secret(tried.owner, text_of("ac"), &route, &module, &tried.arena, &secret,
                                 &tried.err));
     ck_assert(!secret.is_found);
