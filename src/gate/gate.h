@@ -59,17 +59,18 @@ struct gate_waiting {
 
 /* What visitors cause. */
 enum gate_cause {
-    GATE_LOGINS,    /* that came back; of a visitor: that signed in */
+    GATE_LOGINS,    /* that came back */
     GATE_CHECKS,    /* questions about visitors; of an address: if no list lets them in */
     GATE_WAYS_BACK, /* long ones, which are stored */
     GATE_ENDS,      /* of sessions of visitors whom no list has let in */
+    GATE_ROWS,      /* of a visitor at a route, by signing in and out */
     GATE_N_CAUSES
 };
 
 /* What an address, or a network of many, has caused lately, or a visitor from wherever. */
 struct gate_stored {
     struct address_network from; /* all zero: a visitor, or all */
-    uint64_t visitor;            /* see waiting_visitor(); 0: an address, or all */
+    uint64_t visitor;            /* see waiting.c; 0: an address, or all */
     int64_t since_ms;            /* on the steady clock; 0: unused */
     int n[GATE_N_CAUSES];
 };
@@ -98,8 +99,9 @@ struct gate_worker {
     int n_following; /* those that wait for another lane */
     struct gate_waiting waiting[GATE_WAITING_MAX];
     struct gate_stored stored[GATE_STORED_MAX];
-    struct gate_stored visitors[GATE_STORED_MAX]; /* their GATE_LOGINS and GATE_CHECKS */
-    struct gate_stored stored_in_all;             /* its GATE_WAYS_BACK and GATE_ENDS */
+    struct gate_stored
+        visitors[GATE_STORED_MAX];    /* their GATE_CHECKS, and at each route GATE_ROWS */
+    struct gate_stored stored_in_all; /* its GATE_WAYS_BACK and GATE_ENDS */
 };
 
 /* What a lane works with. */

@@ -295,16 +295,12 @@ static void welcome(struct gate_call *call, const struct provider_client *client
     rules_narrow(&call->stored.module.config, &session->identity);
     is_let_in = rules_admit(&call->stored.module.config, &session->identity);
     session->is_stranger = !is_let_in;
-    if (!waiting_may_sign_in(call, &session->identity)) {
-        cannot_sign_in(call, PAGE_NOT_READY, "too many sign-ins of this visitor in 10 minutes");
-        return;
-    }
     if (!session_new_id(session->id) ||
         !provider_scopes(client, &call->lane->arena, &session->asked)) {
         cannot_sign_in(call, PAGE_NOT_READY, "memory or random numbers are short");
         return;
     }
-    if (!visit_keep(call, session, is_let_in ? VISIT_ALLOWED : VISIT_REFUSED, &set_cookie, &err)) {
+    if (!visit_keep(call, session, is_let_in ? VISIT_NEW : VISIT_REFUSED, &set_cookie, &err)) {
         cannot_sign_in(call, PAGE_NOT_READY, error_reason(&err));
         return;
     }

@@ -440,6 +440,20 @@ static bool is_too_large(const struct gate_call *call, const struct buf *value)
     return value->len > SESSION_COOKIE_MAX - call->cookie_prefix.len;
 }
 
+static bool may_leave_row(struct gate_call *call, const struct session *session, struct error *err)
+{
+    return waiting_may_leave_row(call, &session->identity) ||
+           error_cause(err, ERR_INTERNAL,
+                       "too many sign-ins or sign-outs of this visitor in 10 minutes");
+}
+
+static bool store_large(struct gate_call *call, const struct session *session, enum visit_news news,
+                        struct error *err)
+{
+    return news == VISIT_REFUSED || ((news != VISIT_NEW || may_leave_row(call, session, err)) &&
+                                     visit_store(call, session, err));
+}
+
 bool visit_keep(struct gate_call *call, struct session *session, enum visit_news news,
                 struct text *set_cookie, struct error *err)
 {
@@ -454,8 +468,7 @@ bool visit_keep(struct gate_call *call, struct session *session, enum visit_news
         session->is_in_row = news != VISIT_REFUSED;
         if (news == VISIT_REFUSED)
             session->token = session->refresh = (struct text){.s = NULL};
-        ok = (news == VISIT_REFUSED || visit_store(call, session, err)) &&
-             seal_session(call, session, &value, err);
+        ok = store_large(call, session, news, err) && seal_session(call, session, &value, err);
     }
     if (ok && !is_too_large(call, &value)) {
         *set_cookie = write_cookie(call, buf_text(&value), -1);
@@ -487,8 +500,10 @@ static bool end_and_log(struct gate_call *call, const struct session *session, s
     char id[SESSION_ID_SIZE];
     bool is_stored = find_session_row(call, id_text(session, id));
 
-    if ((is_stored || visit_leaves_row(call, session)) && !visit_end(call, session, err))
-        return false;
+    if (is_stored || visit_leaves_row(call, session)) {
+        if ((!is_stored && !may_leave_row(call, session, err)) || !visit_end(call, session, err))
+            return false;
+    }
     gate_call_log(call, LOG_LEVEL_INFO, "signed out", NULL, &session->identity);
     return true;
 }

@@ -30,6 +30,7 @@ struct session_limits visit_limits(const struct gate_call *call);
 
 enum visit_news {
     VISIT_SEEN,    /* only a time has moved */
+    VISIT_NEW,     /* the visitor signs in, and the lists let the visitor in */
     VISIT_ALLOWED, /* the provider was just asked, and the lists let the visitor in */
     VISIT_REFUSED  /* the same, and they do not */
 };
@@ -37,7 +38,7 @@ enum visit_news {
 /* Seals the session, and writes the value of a Set-Cookie header, in the arena.  A session that is
  * too large for a cookie goes into a row of the database if the visitor is let in.  That of others
  * loses its token, and has no cookie if it is still too large: they fill no table.  Returns false
- * with *err. */
+ * with *err, also if the visitor signs in and has left too many rows lately. */
 MUST_CHECK bool visit_keep(struct gate_call *call, struct session *session, enum visit_news news,
                            struct text *set_cookie, struct error *err);
 
@@ -54,8 +55,8 @@ MUST_CHECK bool visit_find_tokens(struct gate_call *call, struct session *sessio
 void visit_bind(const struct gate_call *call, struct session *session);
 
 /* Ends, and logs, all sessions that the request's cookies prove, whichever of them visit_find()
- * would find.  Returns false with
- * *err; some may have ended then. */
+ * would find.  Returns false with *err, also if the visitor has left too many rows lately; some may
+ * have ended then. */
 MUST_CHECK bool visit_end_all(struct gate_call *call, struct error *err);
 
 /* Returns whether the end of the session makes a row.  Of visitors whom no list has let in so far,

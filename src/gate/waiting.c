@@ -315,13 +315,17 @@ static struct gate_stored *visitor_of(struct gate_call *call, const struct ident
     return stored_of(call->lane->worker->visitors, &whose);
 }
 
-bool waiting_may_sign_in(struct gate_call *call, const struct identity *who)
+/* A page behind one route can send a visitor's browser to sign in again and again: that takes
+ * nothing from the visitor's other routes. */
+bool waiting_may_leave_row(struct gate_call *call, const struct identity *who)
 {
-    struct gate_stored *visitor = visitor_of(call, who);
+    const uint64_t route = text_hash(call->place.edge_id) * 31 + text_hash(call->place.route_id);
+    const struct gate_stored whose = {.visitor = waiting_visitor(call, who) * 31 + route};
+    struct gate_stored *visitor = stored_of(call->lane->worker->visitors, &whose);
 
-    if (visitor->n[GATE_LOGINS] >= WAITING_VISITOR_SIGN_INS_MAX)
+    if (visitor->n[GATE_ROWS] >= WAITING_VISITOR_ROWS_MAX)
         return false;
-    visitor->n[GATE_LOGINS]++;
+    visitor->n[GATE_ROWS]++;
     return true;
 }
 

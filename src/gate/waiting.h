@@ -41,9 +41,9 @@ void waiting_end_fetch(struct gate_call *call, const struct identity *who, struc
 #define WAITING_WAYS_BACK_IN_ALL_MAX 200
 #define WAITING_ENDS_IN_ALL_MAX 50
 
-/* What one visitor may do in that time, from however many addresses: sign in, and with however many
- * sessions have providers asked. */
-#define WAITING_VISITOR_SIGN_INS_MAX 200
+/* What one visitor may do in that time, from however many addresses: leave rows for 30 days by
+ * signing in to a route and out, and with however many sessions have providers asked. */
+#define WAITING_VISITOR_ROWS_MAX 200
 #define WAITING_VISITOR_CHECKS_MAX 3000
 
 /* Count a row that a login which came back leaves behind for 10 minutes, one for its way back, and
@@ -53,9 +53,10 @@ MUST_CHECK bool waiting_may_use(struct gate_call *call);
 MUST_CHECK bool waiting_may_keep(struct gate_call *call);
 MUST_CHECK bool waiting_may_end(struct gate_call *call);
 
-/* Counts a sign-in of a visitor: its session may leave a row for 30 days.  Returns false, and
- * counts nothing, if there are too many. */
-MUST_CHECK bool waiting_may_sign_in(struct gate_call *call, const struct identity *who);
+/* Counts a row for 30 days that a visitor leaves behind for a route: of a session that begins and
+ * is too large for a cookie, or of the end of one that had none.  Returns false, and counts
+ * nothing, if there are too many. */
+MUST_CHECK bool waiting_may_leave_row(struct gate_call *call, const struct identity *who);
 
 /* Returns NULL if a provider may be asked about a visitor who is signed in, or why it may not,
  * static: too often about the visitor, or if no list lets the visitor in, from the address: such a

@@ -6,7 +6,7 @@ import threading
 
 from adit.case import until
 from adit.clock import Clock
-from adit.gate import Program
+from adit.gate import HOST, ROUTES, Program
 from adit.gate_cases import START, GateCase
 
 # Counts how often the module of an account is read: once a question.
@@ -112,22 +112,43 @@ class Limits(GateCase):
                 thread.join()
         self.assertEqual((found.count(200), found_of_other), (28, [200]))
 
-    def sign_in_at(self, gate, user):
+    def sign_in_at(self, gate, user, host=HOST):
         """Signs in without a browser.  Returns the status."""
-        _, headers = gate.ask(HTTP_SEC_FETCH_MODE="navigate")
-        path = self.gate.callback(headers["X-Adit-Location"], user)
+        route = {"ADIT_ROUTE": ROUTES[host], "ADIT_URL": self.gate.url(host)}
+        _, headers = gate.ask(HTTP_SEC_FETCH_MODE="navigate", **route)
+        path = self.gate.callback(headers["X-Adit-Location"], user, host)
         return gate.ask(ADIT_CHECK="", REQUEST_URI=path, QUERY_STRING=path.partition("?")[2],
-                        HTTP_COOKIE=headers["Set-Cookie"].partition(";")[0])[0]
+                        HTTP_COOKIE=headers["Set-Cookie"].partition(";")[0], **route)[0]
+
+    def sign_out_at(self, gate, browser):
+        return gate.ask(browser, ADIT_CHECK="", REQUEST_URI="/_adit/logout", REQUEST_METHOD="POST",
+                        HTTP_SEC_FETCH_SITE="same-origin")[0]
 
     def test_sign_ins_of_one_visitor(self):
-        """Whoever signs in and out leaves a row each time, and may do so only so often."""
-        self.gate.module()
+        """Sessions in rows are so many for each route; a page of one spends those of no other."""
+        for host in (HOST, "two.test"):
+            self.gate.module(host, auth_check_interval=3000)
         with Program(self.gate, ("-w", "1")) as gate:
+            statuses = {self.sign_in_at(gate, "alice") for _ in range(202)}
+            self.assertEqual(statuses, {302})
+            self.in_rows()
             statuses = [self.sign_in_at(gate, "alice") for _ in range(202)]
             self.assertEqual(statuses, [302] * 200 + [503] * 2)
             self.assertEqual(self.sign_in_at(gate, "bob"), 302)
-            self.assertIn("too many sign-ins of this visitor in 10 minutes",
+            self.assertEqual(self.sign_in_at(gate, "alice", "two.test"), 302)
+            self.assertIn("too many sign-ins or sign-outs of this visitor in 10 minutes",
                           {line.get("cause") for line in gate.events()})
+            # Who needs no row still signs in.
+            self.gate.mock.padding = 0
+            self.assertEqual(self.sign_in_at(gate, "alice"), 302)
+
+    def test_sign_outs_of_one_visitor(self):
+        """Each leaves a row, although the session had none."""
+        self.gate.module()
+        with Program(self.gate, ("-w", "1")) as gate:
+            statuses = [self.sign_out_at(gate, self.signed_in("alice")) for _ in range(202)]
+            self.assertEqual(statuses, [200] * 200 + [503] * 2)
+            self.assertEqual(self.sign_out_at(gate, self.signed_in("bob")), 200)
 
     def count_questions(self):
         """Returns what tells how many questions there were; that counts, too."""

@@ -79,9 +79,9 @@ static bool may_ask(struct gate_call *call)
     return may_as_visitor(call, asks);
 }
 
-static bool may_sign_in(struct gate_call *call)
+static bool may_leave_row(struct gate_call *call)
 {
-    return may_as_visitor(call, waiting_may_sign_in);
+    return may_as_visitor(call, waiting_may_leave_row);
 }
 
 /* A module whose lists do not let a visitor in. */
@@ -316,15 +316,21 @@ START_TEST(lanes_of_modules)
 }
 END_TEST
 
-START_TEST(sign_ins_of_a_visitor)
+START_TEST(rows_of_a_visitor)
 {
     subject = "a";
-    ck_assert_int_eq(count_until_refused("192.0.2.1", may_sign_in, 5000),
-                     WAITING_VISITOR_SIGN_INS_MAX);
-    ck_assert(!try_from("192.0.2.2", may_sign_in));
+    place = (struct session_place){.edge_id = text_of("e"), .route_id = text_of("r")};
+    ck_assert_int_eq(count_until_refused("192.0.2.1", may_leave_row, 5000),
+                     WAITING_VISITOR_ROWS_MAX);
+    ck_assert(!try_from("192.0.2.2", may_leave_row));
     ck_assert(try_from("192.0.2.1", may_ask));
+    place.route_id = text_of("s");
+    ck_assert(try_from("192.0.2.1", may_leave_row));
+    place = (struct session_place){.edge_id = text_of("r"), .route_id = text_of("e")};
+    ck_assert(try_from("192.0.2.1", may_leave_row));
+    place = (struct session_place){.edge_id = text_of("e"), .route_id = text_of("r")};
     subject = "b";
-    ck_assert(try_from("192.0.2.1", may_sign_in));
+    ck_assert(try_from("192.0.2.1", may_leave_row));
 }
 END_TEST
 
@@ -449,7 +455,7 @@ Suite *gate_waiting_suite(void)
     tcase_add_test(tcase, logins_of_an_address);
     tcase_add_test(tcase, checks_of_an_address);
     tcase_add_test(tcase, checks_of_a_visitor);
-    tcase_add_test(tcase, sign_ins_of_a_visitor);
+    tcase_add_test(tcase, rows_of_a_visitor);
     tcase_add_test(tcase, many_addresses);
     tcase_add_test(tcase, ends_of_who_is_not_let_in);
     tcase_add_test(tcase, ways_back);
