@@ -287,7 +287,7 @@ COMMENT ON COLUMN adit.oauth_module.auth_check_interval IS
     'Seconds after which authorization is checked again; 0: unset.';
 COMMENT ON COLUMN adit.oauth_module.revision IS 'Changes whenever the row does: its ETag.';
 COMMENT ON COLUMN adit.oauth_module.incarnation IS
-    'A random number, which changes with provider and client_id.  Sessions of visitors are valid for it.';
+    'A random number, which changes with provider, client_id and cookie_prefix.  Sessions of visitors are valid for it.';
 
 CREATE TABLE adit.mutual_tls_module (
     account_id text COLLATE "C" NOT NULL REFERENCES adit.account (id),
@@ -791,25 +791,28 @@ CREATE TRIGGER renew_revision BEFORE UPDATE ON adit.oauth_module
 CREATE TRIGGER renew_revision BEFORE UPDATE ON adit.mutual_tls_module
     FOR EACH ROW EXECUTE FUNCTION adit.renew_revision();
 
--- A session of a visitor is valid for one OAuth application.  If the module selects another one, and then
--- the first one again, sessions from before stay ended: the module has another incarnation each time.
+-- A session of a visitor is valid for one OAuth application, and under one name.  If the module selects
+-- another application or cookie_prefix, and then the first one again, sessions from before stay ended: the
+-- module has another incarnation each time.  Whoever has signed out in between would be signed in again
+-- otherwise, wherever there is a copy of the cookie: the gate did not see it.
 --
--- "aditctl secrets rekey" changes neither column, so it signs nobody out.  "aditctl restore" and
+-- "aditctl secrets rekey" changes none of these columns, so it signs nobody out.  "aditctl restore" and
 -- "aditctl apply" change them as everybody does.  The trigger comes after keep_columns of
 -- sql/optional/citus.sql and before renew_revision: triggers run in the order of their names.
 CREATE FUNCTION adit.renew_incarnation() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF OLD.provider IS DISTINCT FROM NEW.provider OR OLD.client_id IS DISTINCT FROM NEW.client_id THEN
+    IF OLD.provider IS DISTINCT FROM NEW.provider OR OLD.client_id IS DISTINCT FROM NEW.client_id
+       OR OLD.cookie_prefix IS DISTINCT FROM NEW.cookie_prefix THEN
         NEW.incarnation := adit.new_revision();
     END IF;
     RETURN NEW;
 END
 $$;
 COMMENT ON FUNCTION adit.renew_incarnation() IS
-    'Ends the sessions of visitors when a module selects another application.';
+    'Ends the sessions of visitors when a module selects another application or cookie_prefix.';
 REVOKE ALL ON FUNCTION adit.renew_incarnation() FROM PUBLIC;
-CREATE TRIGGER renew_incarnation BEFORE UPDATE OF provider, client_id ON adit.oauth_module
+CREATE TRIGGER renew_incarnation BEFORE UPDATE OF provider, client_id, cookie_prefix ON adit.oauth_module
     FOR EACH ROW EXECUTE FUNCTION adit.renew_incarnation();
 
 -- The credentials with a public key, of at most so many.  PostgreSQL makes it a part of the query that
