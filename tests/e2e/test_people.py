@@ -110,7 +110,8 @@ class OwnKeys(PeopleCase):
 
     def test_owner_of_an_earlier_key(self):
         """A full key and one for own credentials share what they own."""
-        ident = self.credential_of(self.user)
+        ident = self.assert_ok(self.user.client.post(CREDENTIALS, samples.credential(
+            public_key=samples.new_key())), 201)["id"]
         self.assert_ok(self.own.delete(CREDENTIALS + "/" + ident), 204)
 
     def test_nothing_else(self):

@@ -122,12 +122,17 @@ class Cluster:
         os.kill(pids[0], signal.SIGKILL)
         self.thaw()
         deadline = time.monotonic() + 60
-        # The postmaster has an entry in /proc until its parent reaps it.
-        while os.path.exists("/proc/%d" % pids[0]) or any(
+        # The postmaster has an entry in /proc until its parent reaps it: this process, with --times.
+        while self._reap(pids[0]) or os.path.exists("/proc/%d" % pids[0]) or any(
                 os.path.exists("/proc/%d/exe" % pid) for pid in pids):
             if time.monotonic() > deadline:
                 raise AssertionError("these processes of the server did not end: %s" % pids)
             time.sleep(0.01)
+
+    @staticmethod
+    def _reap(pid):
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
 
     def freeze(self):
         """Stops all processes, as if the machine hung.  The postmaster is stopped first, so that it
