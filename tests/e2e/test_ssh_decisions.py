@@ -245,7 +245,7 @@ class Limits(DecisionCase):
                     self.assertEqual(self.decide(target), {
                         "permitted": permitted, "credentials": [ref], "acl": ["bind:b.example"],
                         "rule": "bind:b.example" if permitted else None})
-                self.assert_ok(own.delete(CREDENTIALS + "/" + ref["id"]), 204)
+                self.assert_ok(self.client.delete(CREDENTIALS + "/" + ref["id"]), 204)
                 self.assert_error(self.ask(), 9076)
 
     def test_another_owner_who_comes_later(self):
