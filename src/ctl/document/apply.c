@@ -234,9 +234,11 @@ static void show_deletions(struct text lines, size_t n)
                 n - MAX_DELETIONS_SHOWN);
 }
 
-/* Before a question: nobody waits for its answer, and what is written then is what is seen then. */
+/* Before a question: nobody waits for its answer. */
 static void let_go(struct run *run)
 {
+    if (mode_of(run) != DOCUMENT_WRITE_LOCKED)
+        return;
     pg_rollback(run->ctl->pg);
     run->has_let_go = true;
 }
