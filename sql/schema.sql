@@ -858,8 +858,8 @@ COMMENT ON FUNCTION adit.own_key_of_caller(text) IS
 -- what the one before it has committed.  An operator's may insert many keys, and holds locks from 500
 -- credentials of a key on.  So the limit is exact unless more than 500 transactions insert the same key at
 -- once.  A transaction that is not READ COMMITTED counts what its snapshot shows, and its own rows.  So an
--- operator's may miss what an own key stores at the same moment: mark_standing() marks that when its owner
--- changes it.
+-- operator's may miss what an own key stores at the same moment: "aditctl apply" and "restore" look for that
+-- once they have committed, and mark_standing() marks it when its owner changes it.
 CREATE FUNCTION adit.limit_public_key() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     n_all pg_catalog.int8;
