@@ -219,6 +219,27 @@ static void end_session(struct gate_call *call, const struct session *session)
                       error_reason(&err), &session->identity);
 }
 
+/* Takes over the provider's answer.  Other cookies of the session hold what it said before, and a
+ * longer interval, or none, may come: they obey the row of a session that has lost something. */
+static bool take_identity(struct gate_call *call, struct session *session,
+                          struct identity *identity, const char **why)
+{
+    const struct session before = *session;
+    const bool has_lost = rules_has_lost(&session->identity, identity);
+    struct error err = {.code = ERR_NONE};
+
+    rules_narrow(&call->stored.module.config, identity);
+    session->identity = *identity;
+    session->checked = call->now;
+    if (!has_lost || !visit_leaves_row(call, &before) || visit_store_loss(call, session, &err))
+        return true;
+    gate_call_log(call, LOG_LEVEL_WARNING, "cannot keep what the provider has taken away",
+                  error_reason(&err), &session->identity);
+    *why = "the database does not keep the provider's answer";
+    *session = before;
+    return false;
+}
+
 static enum provider_outcome ask_provider(struct gate_call *call, struct session *session)
 {
     struct provider_client client;
@@ -246,17 +267,17 @@ static enum provider_outcome ask_provider(struct gate_call *call, struct session
     if (asking.fetcher)
         counts_question(call->lane->worker->counts, said, begun_us);
     waiting_end_fetch(call, &session->identity, asking.fetcher);
-    if (outcome == PROVIDER_ANSWERED)
-        rules_narrow(&call->stored.module.config, &identity);
     if (outcome == PROVIDER_ANSWERED && !text_eq(identity.subject, session->identity.subject)) {
         outcome = PROVIDER_REFUSED;
         asking.why = "the token is another user's now";
     }
     if (outcome == PROVIDER_ANSWERED)
         outcome = judge_name(session, &identity, &asking.why);
+    if (outcome == PROVIDER_ANSWERED && !take_identity(call, session, &identity, &asking.why))
+        outcome = PROVIDER_AWAY;
     if (outcome == PROVIDER_ANSWERED)
-        session->identity = identity;
-    else if (outcome == PROVIDER_AWAY)
+        return outcome;
+    if (outcome == PROVIDER_AWAY)
         log_no_answer(call, asking.why, session);
     else if (outcome == PROVIDER_NOT_SET_UP)
         gate_call_log(call, LOG_LEVEL_ERROR, "cannot sign in", asking.why, &session->identity);
@@ -282,8 +303,6 @@ static enum provider_outcome ask_and_keep(struct gate_call *call, struct recheck
     memcpy(item->id, session->id, SESSION_ID_LEN);
     item->outcome = ask_provider(call, session);
     buf_clear(&item->answer);
-    if (item->outcome == PROVIDER_ANSWERED)
-        session->checked = call->now;
     if (item->outcome == PROVIDER_ANSWERED || session->n_renewed > n_before)
         session_write_identity(&item->answer, session);
     if (item->answer.failed)

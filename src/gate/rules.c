@@ -71,6 +71,26 @@ bool rules_admit(const struct oauth_provider *lists, const struct identity *iden
            share_one(&lists->organizations, &identity->organizations);
 }
 
+static bool holds_all(const struct text_list *list, const struct text_list *wanted)
+{
+    for (size_t i = 0; i < wanted->n; i++) {
+        if (!holds(list, wanted->items[i]))
+            return false;
+    }
+    return true;
+}
+
+bool rules_has_lost(const struct identity *before, const struct identity *now)
+{
+    const unsigned both = before->known & now->known;
+
+    return ((both & IDENTITY_EMAILS) && !holds_all(&now->emails, &before->emails)) ||
+           ((now->known & IDENTITY_EMAILS) && (before->known & ~now->known & IDENTITY_DOMAINS)) ||
+           ((both & IDENTITY_ORGANIZATIONS) &&
+            !holds_all(&now->organizations, &before->organizations)) ||
+           ((both & IDENTITY_TEAMS) && !holds_all(&now->teams, &before->teams));
+}
+
 /* ---- narrowing ---- */
 
 static size_t bytes_of(const struct text_list *list)

@@ -18,6 +18,10 @@
  * IDENTITY_DOMAINS. */
 MUST_CHECK bool rules_admit(const struct oauth_provider *lists, const struct identity *identity);
 
+/* Returns whether a visitor had something that lists may name, and that the provider's new answer
+ * says the visitor has no more.  What the answer does not speak of counts as kept. */
+MUST_CHECK bool rules_has_lost(const struct identity *before, const struct identity *now);
+
 /* An identity of more bytes than this is narrowed: nobody may fill a session with memberships. */
 #define RULES_WHOLE_MAX 2048
 

@@ -12,7 +12,7 @@
 
 /* Of the bytes of a cookie and of a row.  A gate that reads another layout asks the visitor to
  * sign in again. */
-#define LAYOUT 4
+#define LAYOUT 5
 
 /* Of a session's flags, in one number.  Who is older than IS_STRANGER never set it. */
 #define IS_IN_ROW 1
@@ -71,6 +71,7 @@ void session_write_identity(struct buf *out, const struct session *session)
 {
     packed_put_number(out, LAYOUT);
     buf_add(out, (const char *)session->id, SESSION_ID_LEN);
+    packed_put_number(out, (uint64_t)session->checked);
     put_identity(out, session);
 }
 
@@ -83,6 +84,7 @@ bool session_read_identity(struct text bytes, struct arena *arena, struct sessio
     if (bytes.len > SESSION_ROW_MAX || packed_take_number(&packed, LAYOUT) != LAYOUT)
         return false;
     packed_take_bytes(&packed, id, sizeof id);
+    read.checked = (int64_t)packed_take_number(&packed, TIME_MAX);
     take_identity(&packed, &read);
     if (!packed_is_done(&packed) || memcmp(id, session->id, sizeof id) != 0)
         return false;
@@ -97,6 +99,15 @@ void session_take_tokens(struct session *session, const struct session *elsewher
     session->token = elsewhere->token;
     session->refresh = elsewhere->refresh;
     session->n_renewed = elsewhere->n_renewed;
+}
+
+void session_take_newer(struct session *session, const struct session *elsewhere)
+{
+    session_take_tokens(session, elsewhere);
+    if (elsewhere->checked <= session->checked)
+        return;
+    session->identity = elsewhere->identity;
+    session->checked = elsewhere->checked;
 }
 
 /* ---- cookies ---- */

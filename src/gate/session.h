@@ -46,6 +46,9 @@ struct session {
 /* Takes over the tokens of the same session, elsewhere, if they are newer. */
 void session_take_tokens(struct session *session, const struct session *elsewhere);
 
+/* The same, and what the provider has said since. */
+void session_take_newer(struct session *session, const struct session *elsewhere);
+
 /* Makes a random id.  Returns false if there are no random numbers. */
 MUST_CHECK bool session_new_id(unsigned char id[SESSION_ID_LEN]);
 
@@ -77,8 +80,8 @@ MUST_CHECK bool session_looks_sealed(struct keyring *keyring, struct text value)
  * read. */
 #define SESSION_ROW_MAX 24576
 
-/* Appends the bytes of identity and token for a row of the database, before sealing.  A failure
- * sets out->failed. */
+/* Appends the bytes of identity, token and when the provider was asked for a row of the database,
+ * before sealing.  A failure sets out->failed. */
 void session_write_identity(struct buf *out, const struct session *session);
 
 /* Reads them back into the session whose id they belong to.  Returns false if they are malformed or

@@ -126,16 +126,16 @@ static bool is_bound(const struct gate_call *call, const struct session *session
            text_eq(session->prefix, call->cookie_prefix);
 }
 
-/* Takes over the tokens of a row if they are newer than those of the cookie: the answer that brings
- * a cookie with them may not reach the browser, or only after its next request.  A row that cannot
- * be read has none. */
-static bool take_tokens(struct gate_call *call, const struct gate_row *row, struct session *session,
-                        struct error *err)
+/* Takes over what a row has if it is newer than the cookie: the answer that brings a cookie with
+ * new tokens may not reach the browser, or only after its next request; and copies of older cookies
+ * hold what the provider has taken away since.  A row that cannot be read has nothing. */
+static bool take_newer(struct gate_call *call, const struct gate_row *row, struct session *session,
+                       struct error *err)
 {
     struct session elsewhere = *session;
 
     if (open_row(call, row, &elsewhere, err))
-        session_take_tokens(session, &elsewhere);
+        session_take_newer(session, &elsewhere);
     return err->code != ERR_OUT_OF_MEMORY;
 }
 
@@ -277,7 +277,7 @@ static enum visit_found judge_found(struct gate_call *call, bool must_live, stru
     if (!row->sealed.s)
         return must_live ? VISIT_NONE : VISIT_FOUND;
     if (!session->is_in_row)
-        return take_tokens(call, row, session, err) ? VISIT_FOUND : VISIT_UNKNOWN;
+        return take_newer(call, row, session, err) ? VISIT_FOUND : VISIT_UNKNOWN;
     if (open_row(call, row, session, err))
         return VISIT_FOUND;
     return err->code == ERR_OUT_OF_MEMORY ? VISIT_UNKNOWN : VISIT_NONE;
@@ -380,7 +380,7 @@ bool visit_find_tokens(struct gate_call *call, struct session *session, struct e
     char id[SESSION_ID_SIZE];
 
     return row_find(call, id_text(session, id), &row, err) && row && !row->has_ended &&
-           take_tokens(call, row, session, err) && session->n_renewed > n_before;
+           take_newer(call, row, session, err) && session->n_renewed > n_before;
 }
 
 /* ---- keeping ---- */
@@ -390,7 +390,22 @@ static int64_t ends_at(const struct session *session)
     return session->issued + SESSION_LASTS_MAX;
 }
 
-bool visit_store(struct gate_call *call, const struct session *session, struct error *err)
+static bool too_many_rows(struct error *err)
+{
+    return error_cause(err, ERR_INTERNAL,
+                       "too many sign-ins or sign-outs of this visitor in 10 minutes");
+}
+
+/* A row that is there already is only written again. */
+static bool may_have_row(struct gate_call *call, const struct session *session, struct error *err)
+{
+    char id[SESSION_ID_SIZE];
+
+    return find_session_row(call, id_text(session, id)) ||
+           waiting_may_leave_row(call, &session->identity) || too_many_rows(err);
+}
+
+static bool write_row(struct gate_call *call, const struct session *session, struct error *err)
 {
     char id[SESSION_ID_SIZE];
     struct buf content = {0};
@@ -406,6 +421,16 @@ bool visit_store(struct gate_call *call, const struct session *session, struct e
                       ends_at(session), err);
     buf_free(&content);
     return ok;
+}
+
+bool visit_store(struct gate_call *call, const struct session *session, struct error *err)
+{
+    return may_have_row(call, session, err) && write_row(call, session, err);
+}
+
+bool visit_store_loss(struct gate_call *call, const struct session *session, struct error *err)
+{
+    return write_row(call, session, err);
 }
 
 /* Writes a Set-Cookie header's value for the session's cookie. */
@@ -440,20 +465,6 @@ static bool is_too_large(const struct gate_call *call, const struct buf *value)
     return value->len > SESSION_COOKIE_MAX - call->cookie_prefix.len;
 }
 
-static bool may_leave_row(struct gate_call *call, const struct session *session, struct error *err)
-{
-    return waiting_may_leave_row(call, &session->identity) ||
-           error_cause(err, ERR_INTERNAL,
-                       "too many sign-ins or sign-outs of this visitor in 10 minutes");
-}
-
-static bool store_large(struct gate_call *call, const struct session *session, enum visit_news news,
-                        struct error *err)
-{
-    return news == VISIT_REFUSED || ((news != VISIT_NEW || may_leave_row(call, session, err)) &&
-                                     visit_store(call, session, err));
-}
-
 bool visit_keep(struct gate_call *call, struct session *session, enum visit_news news,
                 struct text *set_cookie, struct error *err)
 {
@@ -468,7 +479,8 @@ bool visit_keep(struct gate_call *call, struct session *session, enum visit_news
         session->is_in_row = news != VISIT_REFUSED;
         if (news == VISIT_REFUSED)
             session->token = session->refresh = (struct text){.s = NULL};
-        ok = store_large(call, session, news, err) && seal_session(call, session, &value, err);
+        ok = (news == VISIT_REFUSED || visit_store(call, session, err)) &&
+             seal_session(call, session, &value, err);
     }
     if (ok && !is_too_large(call, &value)) {
         *set_cookie = write_cookie(call, buf_text(&value), -1);
@@ -494,44 +506,61 @@ bool visit_leaves_row(struct gate_call *call, const struct session *session)
     return !session->is_stranger || is_let_in_now(call, session) || waiting_may_end(call);
 }
 
+enum ended { ENDED, ENDED_TOO_MANY, ENDED_NOT };
+
 /* Ends a session that a cookie holds. */
-static bool end_and_log(struct gate_call *call, const struct session *session, struct error *err)
+static enum ended end_and_log(struct gate_call *call, const struct session *session,
+                              struct error *err)
 {
     char id[SESSION_ID_SIZE];
     bool is_stored = find_session_row(call, id_text(session, id));
 
     if (is_stored || visit_leaves_row(call, session)) {
-        if ((!is_stored && !may_leave_row(call, session, err)) || !visit_end(call, session, err))
-            return false;
+        if (!is_stored && !waiting_may_leave_row(call, &session->identity))
+            return ENDED_TOO_MANY;
+        if (!visit_end(call, session, err))
+            return ENDED_NOT;
     }
     gate_call_log(call, LOG_LEVEL_INFO, "signed out", NULL, &session->identity);
-    return true;
+    return ENDED;
+}
+
+/* The same for a cookie, if it holds one that is not among the ids yet. */
+static enum ended end_cookie(struct gate_call *call, struct text value, struct text_list *ids,
+                             struct error *err)
+{
+    struct session session;
+    enum visit_found found = VISIT_NONE;
+
+    *err = (struct error){.code = ERR_NONE};
+    if (session_open(call->lane->worker->gate->keyring, &call->place, value, &call->lane->arena,
+                     &session, err))
+        found = judge_found(call, false, &session, err);
+    if (found == VISIT_UNKNOWN || err->code != ERR_NONE)
+        return ENDED_NOT;
+    if (found == VISIT_NONE || !is_new_id(call, ids, &session))
+        return ENDED;
+    return end_and_log(call, &session, err);
 }
 
 bool visit_end_all(struct gate_call *call, struct error *err)
 {
-    struct keyring *keyring = call->lane->worker->gate->keyring;
     size_t place = 0;
     struct text name = session_cookie_name(call);
     struct text_list ids;
     struct text value;
+    size_t n_kept = 0;
 
     if (!name.s || !begin_ids(call, &ids, err))
         return error_set(err, ERR_OUT_OF_MEMORY);
     while ((value = cookie_next(&call->cookies, &place, name)).s) {
-        struct session session;
-        enum visit_found found = VISIT_NONE;
+        enum ended ended = end_cookie(call, value, &ids, err);
 
-        *err = (struct error){.code = ERR_NONE};
-        if (session_open(keyring, &call->place, value, &call->lane->arena, &session, err))
-            found = judge_found(call, false, &session, err);
-        else if (err->code != ERR_NONE)
+        if (ended == ENDED_NOT)
             return false;
-        if (found == VISIT_UNKNOWN || (found == VISIT_FOUND && is_new_id(call, &ids, &session) &&
-                                       !end_and_log(call, &session, err)))
-            return false;
+        n_kept += ended == ENDED_TOO_MANY;
     }
-    return true;
+    return n_kept == 0 || ids.n > n_kept || too_many_rows(err);
 }
 
 bool visit_end(struct gate_call *call, const struct session *session, struct error *err)

@@ -142,6 +142,22 @@ class Limits(GateCase):
             self.gate.mock.padding = 0
             self.assertEqual(self.sign_in_at(gate, "alice"), 302)
 
+    def test_another_visitors_cookie_beside(self):
+        """Another host of the domain may set the cookie of a visitor whose share of rows is used up."""
+        self.gate.module()
+        with Program(self.gate, ("-w", "1")) as gate:
+            for _ in range(200):
+                self.assertEqual(self.sign_out_at(gate, self.signed_in("carol")), 200)
+            tossed = self.signed_in("carol").session()
+            for place in (0, 1):
+                own = self.signed_in("alice")
+                values = [own.session()]
+                values.insert(place, tossed)
+                both = self.with_cookies(["%s=%s" % value for value in values])
+                self.assertEqual(gate.ask(own)[0], 200)
+                self.assertEqual(self.sign_out_at(gate, both), 200)
+                self.assertEqual(gate.ask(own, HTTP_SEC_FETCH_MODE="cors")[0], 401)
+
     def test_sign_outs_of_one_visitor(self):
         """Each leaves a row, although the session had none."""
         self.gate.module()

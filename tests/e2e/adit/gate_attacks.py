@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What must not pass a route with an OAuth module, behind every web server."""
+import copy
 import urllib.parse
 
 from adit.gate import ELSEWHERE, HOST, ROUTES
@@ -77,6 +78,32 @@ class Attacks:
                 thief = browser.copy()
                 browser.ask("/_adit/logout", "POST", body=b"")
                 self.is_sent_to_provider(thief.ask())
+
+    def test_copies_from_before_a_loss(self):
+        """What the provider has taken away comes back with no copy of an older cookie, although a module
+        without an interval checks none."""
+        for padding, lists, is_listed in (
+                (0, {"organizations": ["acme"]}, False), (15000, {"organizations": ["acme"]}, False),
+                (0, {"organizations": ["acme"], "email_domains": ["example.com"]}, True)):
+            with self.subTest(padding=padding, lists=lists):
+                self.addCleanup(self.gate.mock.users.update, copy.deepcopy(self.gate.mock.users))
+                self.addCleanup(setattr, self.gate.mock, "padding", 0)
+                self.gate.mock.padding = padding
+                self.gate.module(auth_check_interval=60, config=lists)
+                self.gate.clock.set(START)
+                browser = self.signed_in("alice")
+                old = browser.copy()
+                for member in ("orgs", "teams"):
+                    self.gate.mock.users["alice"][member] = []
+                self.gate.clock.set(START + 61)
+                if is_listed:
+                    self.passes(browser.ask())
+                else:
+                    self.shows(browser.ask(), 403, "Not allowed")
+                self.gate.module(auth_check_interval=0, config={"organizations": ["acme"]})
+                self.is_stopped(old.ask(), 403)
+                self.is_stopped(browser.ask(), 403)
+                self.doCleanups()
 
     def test_other_cookies_stay(self):
         """The application gets every byte of the others, whatever they are."""

@@ -132,12 +132,13 @@ class Lasting:
         self.is_sent_to_provider(self.at(30, browser))
 
     def test_requests_of_a_page(self):
-        """30 requests with the same old cookie ask the provider once a worker."""
+        """28 requests with the same old cookie ask the provider once a worker.  That is a visitor's share of
+        one worker's lanes, which may get them all."""
         browser = self.start(auth_check_interval=30)
         self.gate.mock.requests.clear()
         self.gate.mock.faults["user"] = ("slow", "0.3")
         self.gate.clock.set(START + 30)
-        for answer in in_threads(30, lambda n: browser.copy().ask("/%d" % n)):
+        for answer in in_threads(28, lambda n: browser.copy().ask("/%d" % n)):
             self.passes(answer)
         self.assertIn(self.gate.mock.requests.count("user"), (1, 2))
 

@@ -326,6 +326,35 @@ START_TEST(what_is_kept_has_a_limit)
 }
 END_TEST
 
+START_TEST(losses)
+{
+    struct text items[4][MAX_ENTRIES];
+    const struct identity before = {.known = IDENTITY_ALL,
+                                    .emails = list_of(items[0], LIST("a@x.example", "b@x.example")),
+                                    .organizations = list_of(items[1], LIST("acme")),
+                                    .teams = list_of(items[2], LIST("acme/ops", "acme/dev"))};
+    struct identity now = before;
+
+    ck_assert(!rules_has_lost(&before, &now));
+    now.organizations = list_of(items[3], LIST("other", "ACME"));
+    ck_assert(!rules_has_lost(&before, &now));
+    now.organizations.n = 1;
+    ck_assert(rules_has_lost(&before, &now));
+    now.known &= ~(unsigned)IDENTITY_ORGANIZATIONS;
+    ck_assert(!rules_has_lost(&before, &now));
+    now.teams.n = 1;
+    ck_assert(rules_has_lost(&before, &now));
+    now.known &= ~(unsigned)IDENTITY_TEAMS;
+    now.emails.n = 1;
+    ck_assert(rules_has_lost(&before, &now));
+    now.emails.n = 2;
+    now.known = IDENTITY_EMAILS;
+    ck_assert(rules_has_lost(&before, &now));
+    now.known = 0;
+    ck_assert(!rules_has_lost(&before, &now));
+}
+END_TEST
+
 Suite *gate_rules_suite(void)
 {
     Suite *suite = suite_create("gate/rules");
@@ -339,6 +368,7 @@ Suite *gate_rules_suite(void)
     tcase_add_test(tcase, other_alphabets);
     tcase_add_test(tcase, teams_and_organizations);
     tcase_add_test(tcase, lists_are_apart);
+    tcase_add_test(tcase, losses);
     tcase_add_test(tcase, a_small_identity_stays_whole);
     tcase_add_test(tcase, a_large_identity_is_narrowed);
     tcase_add_test(tcase, what_is_kept_has_a_limit);

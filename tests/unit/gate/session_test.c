@@ -286,7 +286,7 @@ START_TEST(sealed_bytes_are_read_strictly)
     struct buf bytes = {0};
     size_t whole;
 
-    packed_put_number(&bytes, 4);
+    packed_put_number(&bytes, 5);
     buf_add(&bytes, (const char *)full.id, SESSION_ID_LEN);
     for (int i = 0; i < 3; i++)
         packed_put_number(&bytes, NOW);
@@ -420,6 +420,7 @@ START_TEST(identities_for_rows)
     whole = buf_text(&bytes);
     ck_assert(session_read_identity(whole, &keys_arena, &session));
     expect_identities_equal(&session, &full);
+    ck_assert_int_eq(session.checked, full.checked);
     ck_assert(session.is_in_row);
     ck_assert_int_eq(session.issued, NOW);
     session.id[0] ^= 1;
@@ -451,6 +452,22 @@ START_TEST(newer_tokens_win)
         session_take_tokens(&session, &elsewhere);
         ck_assert(text_eq(session.token, text_of("c")));
     }
+}
+END_TEST
+
+START_TEST(what_was_said_last_wins)
+{
+    const struct session elsewhere = {
+        .checked = NOW, .identity = {.name = text_of("new")}, .n_renewed = 0, .is_stranger = true};
+    struct session session = {.checked = NOW - 1, .identity = {.name = text_of("old")}};
+
+    session_take_newer(&session, &elsewhere);
+    ck_assert(text_eq(session.identity.name, text_of("new")));
+    ck_assert_int_eq(session.checked, NOW);
+    ck_assert(!session.is_stranger);
+    session.identity.name = text_of("newer");
+    session_take_newer(&session, &elsewhere);
+    ck_assert(text_eq(session.identity.name, text_of("newer")));
 }
 END_TEST
 
@@ -565,6 +582,7 @@ Suite *gate_session_suite(void)
     tcase_add_test(tcase, times_out_of_range);
     tcase_add_test(tcase, identities_for_rows);
     tcase_add_test(tcase, newer_tokens_win);
+    tcase_add_test(tcase, what_was_said_last_wins);
     tcase_add_test(tcase, a_row_has_a_limit);
     tcase_add_test(tcase, durations_to_the_second);
     tcase_add_test(tcase, the_clock_was_set_back);
