@@ -1,3 +1,4 @@
+-- Made from grants.sql.in and src/model/: "make regen" makes it again.
 -- The rights of the responder, of gateways and of the gate: those of their statements, and no DDL.  'aditctl
 -- migrate' runs this after the migrations.
 --
@@ -10,7 +11,8 @@ DO $$
 DECLARE
     -- What each role may do with tables and functions: "select" and "update" name the columns that it
     -- may read and change.  'aditctl doctor' compares a role with the same rows (sql/embed.awk copies
-    -- them).  A list without columns makes it look for rights that are too many.
+    -- them).  A list without columns makes it look for rights that are too many.  What bodies change of a
+    -- credential or a module is in member_table.h; a gateway reads only the columns that it judges by.
     rights CONSTANT jsonb := '{
         "adit_responder": [
             {"table": "migration", "may": ["SELECT"]},
@@ -22,10 +24,10 @@ DECLARE
             {"table": "ssh_credential", "may": ["SELECT", "INSERT", "DELETE"],
              "update": ["description", "metadata", "acl"]},
             {"table": "oauth_module", "may": ["SELECT", "INSERT", "DELETE"],
-             "update": ["enabled", "provider", "client_id", "client_secret_key_id",
-                        "client_secret_sealed", "scopes", "email_addresses", "email_domains",
-                        "teams", "organizations", "options_passthrough", "cookie_prefix",
-                        "inactivity_timeout", "maximum_duration", "auth_check_interval"]},
+             "update": ["enabled", "provider", "client_id", "client_secret_key_id", "client_secret_sealed",
+                 "scopes", "email_addresses", "email_domains", "teams", "organizations",
+                 "options_passthrough", "cookie_prefix", "inactivity_timeout", "maximum_duration",
+                 "auth_check_interval"]},
             {"table": "mutual_tls_module", "may": ["SELECT", "INSERT", "DELETE"],
              "update": ["enabled", "certificate_authority_ids"]},
             {"table": "audit_event", "update": [],
@@ -53,17 +55,17 @@ DECLARE
             {"table": "account", "select": ["id"]},
             {"table": "oauth_module", "update": [],
              "select": ["account_id", "edge_id", "route_id", "enabled", "provider", "client_id",
-                        "client_secret_key_id", "client_secret_sealed", "scopes",
-                        "email_addresses", "email_domains", "teams", "organizations",
-                        "options_passthrough", "cookie_prefix", "inactivity_timeout",
-                        "maximum_duration", "auth_check_interval", "incarnation"]},
+                 "client_secret_key_id", "client_secret_sealed", "scopes", "email_addresses", "email_domains",
+                 "teams", "organizations", "options_passthrough", "cookie_prefix", "inactivity_timeout",
+                 "maximum_duration", "auth_check_interval", "incarnation"]},
             {"table": "gate_session", "may": ["SELECT", "INSERT", "DELETE"],
              "update": ["key_id", "sealed", "ends_at"]}
         ]
     }';
     makes_roles boolean := (SELECT rolcreaterole OR rolsuper FROM pg_catalog.pg_roles
                             WHERE rolname = current_user);
-    -- Citus has no rights to columns.  This function of sql/optional/citus.sql keeps them instead.
+    -- Citus has no rights to columns.  A trigger with this function of sql/optional/citus.sql refuses a
+    -- change of the others instead.
     is_distributed boolean := pg_catalog.to_regprocedure('adit.keep_columns()') IS NOT NULL;
     -- On Citus, each node has a database of its own.
     owns_database boolean := NOT is_distributed AND (
@@ -124,5 +126,29 @@ BEGIN
             EXECUTE command;
         END LOOP;
     END LOOP;
+    IF is_distributed THEN
+        FOR command IN
+            WITH r AS (
+                SELECT ('adit.' || r."table")::regclass AS relation, r."update"
+                FROM pg_catalog.jsonb_each(rights) AS g (grantee, found), pg_catalog.jsonb_to_recordset(g.found)
+                    AS r ("table" text, "update" text[])
+                WHERE pg_catalog.cardinality(r."update") > 0)
+            SELECT pg_catalog.format('CREATE OR REPLACE TRIGGER keep_columns BEFORE UPDATE ON %s'
+                                     ' FOR EACH ROW EXECUTE FUNCTION adit.keep_columns(%s)',
+                                     a.attrelid::regclass,
+                                     pg_catalog.string_agg(pg_catalog.quote_literal(a.attname), ', '
+                                                           ORDER BY a.attnum))
+            FROM pg_catalog.pg_attribute AS a
+            WHERE a.attrelid IN (SELECT r.relation FROM r) AND a.attnum > 0 AND NOT a.attisdropped
+            AND NOT EXISTS (SELECT FROM r WHERE r.relation = a.attrelid AND a.attname = ANY (r."update"))
+            GROUP BY a.attrelid
+            HAVING pg_catalog.string_agg(pg_catalog.convert_to(a.attname, 'UTF8') || '\x00', ''
+                                         ORDER BY a.attnum)
+                IS DISTINCT FROM (SELECT t.tgargs FROM pg_catalog.pg_trigger AS t
+                                  WHERE t.tgrelid = a.attrelid AND t.tgname = 'keep_columns')
+        LOOP
+            EXECUTE command;
+        END LOOP;
+    END IF;
 END
 $$;

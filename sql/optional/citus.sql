@@ -94,7 +94,7 @@ BEGIN
 END
 $$;
 
--- Citus has no rights for columns.  Instead, a trigger compares what the responder may not change.
+-- Citus has no rights to columns.  Instead, triggers that grants.sql makes compare those that stay.
 CREATE OR REPLACE FUNCTION adit.keep_columns() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -116,35 +116,6 @@ $$;
 COMMENT ON FUNCTION adit.keep_columns() IS
     'Refuses an update of the columns that are its arguments, unless the owner of the table makes it.';
 
--- What a table's trigger may not let change: all columns but those that sql/grants.sql lists.
-DO $$
-DECLARE
-    kept record;
-BEGIN
-    FOR kept IN
-        SELECT c.oid::regclass AS name,
-            string_agg(quote_literal(a.attname), ', ' ORDER BY a.attnum) AS columns
-        FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
-        JOIN (VALUES
-            ('adit.ssh_credential', '{description,metadata,acl,revision}'::text[]),
-            ('adit.oauth_module', '{enabled,provider,client_id,client_secret_key_id,client_secret_sealed,scopes,email_addresses,email_domains,teams,organizations,options_passthrough,cookie_prefix,inactivity_timeout,maximum_duration,auth_check_interval,revision}'),
-            ('adit.mutual_tls_module', '{enabled,certificate_authority_ids,revision}'),
-            ('adit.api_key_use', '{used_at,client_address}'),
-            ('adit.gate_session', '{key_id,sealed,ends_at}')) AS m (name, may_change)
-            ON m.name::regclass = c.oid
-        WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attname <> ALL (m.may_change)
-        GROUP BY c.oid
-        HAVING string_agg(convert_to(a.attname, 'UTF8') || '\x00', '' ORDER BY a.attnum)
-            IS DISTINCT FROM (SELECT t.tgargs FROM pg_trigger AS t
-                              WHERE t.tgrelid = c.oid AND t.tgname = 'keep_columns')
-    LOOP
-        EXECUTE format('CREATE OR REPLACE TRIGGER keep_columns BEFORE UPDATE ON %s'
-                       ' FOR EACH ROW EXECUTE FUNCTION adit.keep_columns(%s)',
-                       kept.name, kept.columns);
-    END LOOP;
-END
-$$;
-
 -- Numbers of events ascend within an account wherever it is: microseconds since 1970, times 512, and
 -- what tells apart the sessions that write in the same microsecond.
 CREATE OR REPLACE FUNCTION adit.new_event_number() RETURNS bigint LANGUAGE sql VOLATILE
@@ -161,17 +132,6 @@ WHERE c.contype = 'f' AND c.connamespace = 'adit'::regnamespace
 AND c.conparentid = 0
 AND NOT EXISTS (SELECT FROM pg_dist_partition AS d WHERE d.logicalrelid = c.conrelid);
 
--- A right to columns becomes one to the table.
-CREATE TEMPORARY TABLE table_right ON COMMIT DROP AS
-SELECT DISTINCT c.oid::regclass AS name, a.privilege_type AS privilege, r.rolname AS grantee
-FROM pg_class AS c
-JOIN pg_attribute AS t ON t.attrelid = c.oid
-CROSS JOIN LATERAL (SELECT * FROM aclexplode(c.relacl)
-                    UNION SELECT * FROM aclexplode(t.attacl)) AS a
-JOIN pg_roles AS r ON r.oid = a.grantee
-WHERE c.relnamespace = 'adit'::regnamespace
-AND r.rolname IN ('adit_responder', 'adit_gateway', 'adit_gate');
-
 DO $$
 DECLARE
     command text;
@@ -184,7 +144,7 @@ BEGIN
     IF EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = 'adit.account'::regclass) THEN
         RETURN;
     END IF;
-    -- A column's grant cannot go to the nodes.
+    -- A right to columns cannot go to the nodes.  grants.sql gives all rights anew, below.
     FOR command IN
         SELECT format('REVOKE ALL ON ALL TABLES IN SCHEMA adit FROM %I', r.rolname)
         FROM pg_roles AS r WHERE r.rolname IN ('adit_responder', 'adit_gateway', 'adit_gate')
@@ -203,26 +163,23 @@ BEGIN
 END
 $$;
 
+-- The rows of a table that has account_id in its primary key are those of accounts.
 DO $$
 DECLARE
-    part record;
+    name regclass;
 BEGIN
-    FOR part IN
-        SELECT * FROM (VALUES
-            ('adit.account', 'id', 'none'),
-            ('adit.principal', 'account_id', 'adit.account'),
-            ('adit.api_key', 'account_id', 'adit.account'),
-            ('adit.api_key_use', 'account_id', 'adit.account'),
-            ('adit.ssh_credential', 'account_id', 'adit.account'),
-            ('adit.oauth_module', 'account_id', 'adit.account'),
-            ('adit.mutual_tls_module', 'account_id', 'adit.account'),
-            ('adit.idempotency_key', 'account_id', 'adit.account'),
-            ('adit.audit_event', 'account_id', 'adit.account'),
-            ('adit.gate_session', 'account_id', 'adit.account')) AS p (name, key, like_table)
-        WHERE NOT EXISTS (SELECT FROM pg_dist_partition AS d
-                        WHERE d.logicalrelid = p.name::regclass)
+    IF NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = 'adit.account'::regclass) THEN
+        PERFORM create_distributed_table('adit.account', 'id', colocate_with => 'none');
+    END IF;
+    FOR name IN
+        SELECT c.oid FROM pg_class AS c
+        JOIN pg_index AS i ON i.indrelid = c.oid AND i.indisprimary
+        JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey) AND a.attname = 'account_id'
+        WHERE c.relnamespace = 'adit'::regnamespace AND NOT relation_is_a_known_shard(c.oid)
+        AND NOT EXISTS (SELECT FROM pg_dist_partition AS d WHERE d.logicalrelid = c.oid)
+        ORDER BY c.relname
     LOOP
-        PERFORM create_distributed_table(part.name, part.key, colocate_with => part.like_table);
+        PERFORM create_distributed_table(name, 'account_id', colocate_with => 'adit.account');
     END LOOP;
     IF NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = 'adit.migration'::regclass) THEN
         -- A worker compares the version, so each node has it.
@@ -238,9 +195,6 @@ BEGIN
     FOR command IN
         SELECT format('ALTER TABLE %s ADD CONSTRAINT %I %s', f.name, f.conname, f.definition)
         FROM foreign_key AS f
-        UNION ALL
-        SELECT format('GRANT %s ON %s TO %I', t.privilege, t.name, t.grantee)
-        FROM table_right AS t
     LOOP
         EXECUTE command;
     END LOOP;
@@ -335,13 +289,9 @@ BEGIN
 END
 $$;
 
-DO $$
-BEGIN
-    IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'adit_gateway') THEN
-        GRANT EXECUTE ON FUNCTION adit.account_changes(text, text) TO adit_gateway;
-    END IF;
-END
-$$;
+-- ---- rights ----
+
+\ir ../grants.sql
 
 COMMIT;
 

@@ -198,9 +198,7 @@ static void write_script(struct buf *script, int version, const struct schema_sp
                    migrations[i].version, migrations[i].name);
     }
     buf_puts(script, check_indexes_sql);
-    buf_puts(script, migrations_grants_sql);
-    if (spread)
-        buf_puts(script, spread->sql);
+    buf_puts(script, spread ? spread->sql : migrations_grants_sql);
 }
 
 /* spread: where the accounts are spread; NULL: they are not. */

@@ -57,7 +57,7 @@ MUST_CHECK bool schema_check_server(struct pg *pg, int *version, struct error *e
 /* What is different where accounts are spread, as the database itself says. */
 struct schema_spread {
     bool (*is_there)(struct pg *pg, bool *is_there, struct error *err);
-    const char *sql; /* what runs after the grants */
+    const char *sql; /* what runs in place of grants.sql, and has it */
     /* Runs the statements of a script in one transaction. */
     bool (*run)(struct pg *pg, char *script, int timeout_ms, struct error *err);
 };

@@ -197,7 +197,7 @@ class Newer(Migrate):
             "SELECT string_agg(c.relname, ' ' ORDER BY c.relname) FROM pg_class AS c"
             " LEFT JOIN pg_dist_partition AS d ON d.logicalrelid = c.oid"
             " WHERE c.relnamespace = 'adit'::regnamespace AND c.relkind = 'r'"
-            " AND d.logicalrelid IS NULL")), "audit_pruned made_up")
+            " AND d.logicalrelid IS NULL")), "audit_pruned")
         # Nothing is left to do.
         before = self.shape()
         self.assertNotIn("applied", self.migrate().stdout)

@@ -21,7 +21,6 @@ MEMBER = [
      "    unknown_column text NOT NULL DEFAULT '',\n", 1),
     ("sql/schema.sql", "    CONSTRAINT ssh_credential_metadata_length CHECK (octet_length(metadata) <= 4096),\n",
      "    CONSTRAINT ssh_credential_planted_length CHECK (octet_length(planted) <= 100),\n", 1),
-    ("sql/grants.sql", '"update": ["description", "metadata", ', '"planted", "paused", "weight", "ends_at", ', 1),
     ("src/model/member_table.h", r"""    MEMBER(with, metadata, TEXT, CHANGE, ERR_NONE, SHOWN, FILTERED, EMPTY,                         \
            .max = 4096, .too_long = ERR_METADATA_TOO_LONG)                                         \
 """, r"""    MEMBER(with, planted, TEXT, CHANGE, ERR_NONE, SHOWN, FILTERED, EMPTY,                          \
@@ -62,9 +61,6 @@ RESOURCE = [
      "SELECT adit.make_recorder('planted_module', '{}');\n", 1),
     ("sql/schema.sql", "CREATE TRIGGER renew_revision BEFORE UPDATE ON adit.mutual_tls_module\n"
      "    FOR EACH ROW EXECUTE FUNCTION adit.renew_revision();\n", resource_text.TRIGGER, 1),
-    ("sql/grants.sql", '             "update": ["enabled", "certificate_authority_ids"]},\n',
-     '            {"table": "planted_module", "may": ["SELECT", "INSERT", "DELETE"],\n'
-     '             "update": ["enabled", "labels", "hops", "begins_at"]},\n', 1),
     ("src/model/resource_table.h", 'ERR_MUTUAL_TLS_NOT_FOUND, "mutual_tls", "mutual TLS module")',
      resource_text.ROW, 1),
     ("src/model/member_table.h", "/* clang-format off */\n", resource_text.MEMBERS, 1),

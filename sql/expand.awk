@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Prints sql/optional/distributed.sql from its template, in which {LIST TABLE} and {LIST TABLE ROW} stand for
-# lists of the columns of a resource.  src/model/members.awk goes before, with src/model/member_table.h.
+# Prints sql/grants.sql or sql/optional/distributed.sql from its template, in which {LIST TABLE} and
+# {LIST TABLE ROW} stand for lists of the columns of a resource.  src/model/members.awk goes before, with
+# src/model/member_table.h.
 #
 #     params, types    parameters of a write, and their types alone
 #     changes, change_types  those of PATCH
@@ -10,6 +11,8 @@
 #     values           what it fills them with
 #     excluded         SET of ON CONFLICT
 #     changed          SET of PATCH
+#     changing         columns that bodies change, as JSON
+#     settings         the same, and those that are in the path
 function entry(list, i, of,    name, value) {
     name = column[table, i]
     if (kind[table, i] == "TIME_OR_NULL" && use[table, i] == "CHANGE") {
@@ -20,6 +23,8 @@ function entry(list, i, of,    name, value) {
         if (list == "changed")
             return name " = CASE WHEN p_" name "_given THEN p_" name " ELSE " of "." name " END"
     }
+    if (list ~ /^(changing|settings)$/ && use[table, i] == "CHANGE" || list == "settings" && use[table, i] == "PATH")
+        return "\"" name "\""
     value = use[table, i] == "OWNER" ? name : "p_" name
     if (list == "params" && writes[table, i] || list == "changes" && use[table, i] == "CHANGE")
         return "p_" name " " type[table, i]
@@ -46,7 +51,7 @@ function expand(directive,    words, i, one, all) {
             all = all (all == "" ? "" : ", ") one
     }
     if (all == "") {
-        print "distributed.awk: {" directive "} is nothing" > "/dev/stderr"
+        print "expand.awk: {" directive "} is nothing" > "/dev/stderr"
         exit 1
     }
     return all
@@ -96,7 +101,9 @@ function put_line(line,    expanded) {
         fold(expanded)
 }
 END {
-    print "-- Made from distributed.sql.in and src/model/: \"make regen\" makes it again."
+    file = template
+    sub(/.*\//, "", file)
+    print "-- Made from " file " and src/model/: \"make regen\" makes it again."
     while ((getline line < template) > 0) {
         n_lines++
         if (line == "{modules}") {
