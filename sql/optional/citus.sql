@@ -129,7 +129,7 @@ CREATE TEMPORARY TABLE foreign_key ON COMMIT DROP AS
 SELECT c.conrelid::regclass AS name, c.conname, pg_get_constraintdef(c.oid) AS definition
 FROM pg_constraint AS c
 WHERE c.contype = 'f' AND c.connamespace = 'adit'::regnamespace
-AND c.conparentid = 0
+AND c.conparentid = 0 AND NOT relation_is_a_known_shard(c.conrelid)
 AND NOT EXISTS (SELECT FROM pg_dist_partition AS d WHERE d.logicalrelid = c.conrelid);
 
 DO $$
