@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Prints sql/grants.sql or sql/optional/distributed.sql from its template, in which {LIST TABLE} and
-# {LIST TABLE ROW} stand for lists of the columns of a resource.  src/model/members.awk goes before, with
-# src/model/member_table.h.
+# {LIST TABLE ROW} stand for lists of the columns of a resource, or of AUDIT_EVENT.  src/model/members.awk
+# goes before, with src/model/member_table.h; src/model/audit_event.h may follow.
 #
 #     params, types    parameters of a write, and their types alone
 #     changes, change_types  those of PATCH
@@ -13,6 +13,13 @@
 #     changed          SET of PATCH
 #     changing         columns that bodies change, as JSON
 #     settings         the same, and those that are in the path
+#     texts            those of AUDIT_EVENT that are texts, as JSON
+/^#define AUDIT_EVENT_TEXTS\(/ { table = "AUDIT_EVENT" }
+table == "AUDIT_EVENT" && match($0, /^ +ROW\([a-z_]+\)/) {
+    sub(/^ +ROW\(/, "")
+    sub(/\).*/, "")
+    column[table, ++n_of[table]] = $0
+}
 function entry(list, i, of,    name, value) {
     name = column[table, i]
     if (kind[table, i] == "TIME_OR_NULL" && use[table, i] == "CHANGE") {
@@ -23,7 +30,7 @@ function entry(list, i, of,    name, value) {
         if (list == "changed")
             return name " = CASE WHEN p_" name "_given THEN p_" name " ELSE " of "." name " END"
     }
-    if (list ~ /^(changing|settings)$/ && use[table, i] == "CHANGE" || list == "settings" && use[table, i] == "PATH")
+    if (list == "texts" || list ~ /^(changing|settings)$/ && use[table, i] == "CHANGE" || list == "settings" && use[table, i] == "PATH")
         return "\"" name "\""
     value = use[table, i] == "OWNER" ? name : "p_" name
     if (list == "params" && writes[table, i] || list == "changes" && use[table, i] == "CHANGE")

@@ -12,7 +12,8 @@ DECLARE
     -- What each role may do with tables and functions: "select" and "update" name the columns that it
     -- may read and change.  'aditctl doctor' compares a role with the same rows (sql/embed.awk copies
     -- them).  A list without columns makes it look for rights that are too many.  What bodies change of a
-    -- credential or a module is in member_table.h; a gateway reads only the columns that it judges by.
+    -- credential or a module is in src/model/member_table.h, and texts of events in audit_event.h there.
+    -- A gateway reads only the columns that it judges by.
     rights CONSTANT jsonb := '{
         "adit_responder": [
             {"table": "migration", "may": ["SELECT"]},
@@ -31,9 +32,8 @@ DECLARE
             {"table": "mutual_tls_module", "may": ["SELECT", "INSERT", "DELETE"],
              "update": ["enabled", "certificate_authority_ids"]},
             {"table": "audit_event", "update": [],
-             "select": ["id", "at", "event", "account_id", "resource", "principal_id",
-                        "api_key_id", "operation_id", "client_address", "operator",
-                        "database_user", "before", "after", "changed"]},
+             "select": ["id", "at", "event", "account_id", "resource", "principal_id", "before", "after", "changed",
+                 "api_key_id", "operation_id", "client_address", "operator", "database_user"]},
             {"function": "new_revision"},
             {"function": "is_rekeying"},
             {"function": "public_key_owners"},
