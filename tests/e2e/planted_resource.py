@@ -46,7 +46,7 @@ class PlantedResource(Case):
     def test_nothing_there(self):
         answer = self.client.get(PATH % "none")
         self.assertEqual(answer.status, 404)
-        self.assertIn("9099", json.dumps(answer.json))
+        self.assertIn("9999", json.dumps(answer.json))
         self.assertEqual(self.client.delete(PATH % "none").status, 204)
         self.put("r1", FULL)
         self.assertEqual(self.client.delete(PATH % "r1").status, 204)

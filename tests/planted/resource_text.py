@@ -66,7 +66,7 @@ PATHS = """  /edges/https/{edge_id}/routes/{id}/planted:
       summary: Read the planted module of a route
       tags: [Mutual TLS module]
       responses: *planted_answer
-      x-errors: [key, not_gateway, condition, query, no_body, database, read, 9070, 9099]
+      x-errors: [key, not_gateway, condition, query, no_body, database, read, 9070, 9999]
     delete:
       operationId: deletePlantedModule
       x-addition: true
