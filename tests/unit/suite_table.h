@@ -164,11 +164,11 @@ SUITE(cross_origin_suite)
 SUITE(answers_suite)
 SUITE(decisions_suite)
 SUITE(dispatch_suite)
+SUITE(idempotency_suite)
 SUITE(page_suite)
 SUITE(route_table_suite)
 SUITE(routes_suite)
 
 /* whole */
-SUITE(idempotency_suite)
 SUITE(judge_suite)
 /* clang-format on */

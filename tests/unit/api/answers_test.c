@@ -55,7 +55,7 @@ START_TEST(options_needs_nothing)
         {"/readyz", "Allow: GET, HEAD, OPTIONS"},
     };
 
-    stub_store_fail(client.store, ERR_DATABASE_UNAVAILABLE);
+    client_fail(ERR_DATABASE_UNAVAILABLE);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         client_prepare(&client, "OPTIONS", cases[i].path, "");
         fault_no_key(&client.request);
@@ -152,7 +152,7 @@ START_TEST(every_fault_in_every_operation)
 
     drop_log();
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
-        stub_store_fail(client.store, faults[i]);
+        client_fail(faults[i]);
         for (size_t j = 0; j < operations_n; j++) {
             const struct operation *operation = &operations[j];
 
@@ -160,7 +160,7 @@ START_TEST(every_fault_in_every_operation)
                 client_ask(&client, operation->method, operation->path, operation->body),
                 error_row(faults[i])->status);
             ck_assert_int_eq(client_error(&client), error_row(faults[i])->number);
-            ck_assert_ptr_null(strstr(client_body(&client), "stub"));
+            ck_assert_ptr_null(strstr(client_body(&client), "fault:"));
             ck_assert_ptr_null(strstr(client_body(&client), "db.example"));
             ck_assert_ptr_null(strstr(client_body(&client), "42601"));
             n_cases++;
@@ -175,7 +175,7 @@ END_TEST
 START_TEST(fault_comes_before_the_input)
 {
     client.settings.log.level = LOG_LEVEL_ERROR;
-    stub_store_fail(client.store, ERR_DATABASE_UNAVAILABLE);
+    client_fail(ERR_DATABASE_UNAVAILABLE);
     drop_log();
     ck_assert_int_eq(client_ask(&client, "POST", "/ssh_credentials", "{"), 503);
     ck_assert_int_eq(client_ask(&client, "GET", "/ssh_credentials/a b", ""), 503);
@@ -193,7 +193,7 @@ START_TEST(health)
     ck_assert_int_eq(client_send(&client), 200);
     ck_assert_str_eq(client_body(&client), "{\"status\":\"ready\"}");
     drop_log();
-    stub_store_fail(client.store, ERR_SCHEMA_MISMATCH);
+    client_fail(ERR_SCHEMA_MISMATCH);
     ck_assert_int_eq(client_send(&client), 503);
     ck_assert_int_eq(client_error(&client), 9034);
     ck_assert_ptr_null(strstr(client_body(&client), "db.example"));
@@ -219,14 +219,14 @@ START_TEST(peer_that_has_gone)
     drop_log();
     for (size_t i = 0; i < operations_n; i++) {
         const struct operation *operation = &operations[i];
-        int before = stub_store_n_changes(client.store);
+        int64_t before = client_changes(&client);
 
         client_prepare(&client, operation->method, operation->path, operation->body);
         client.request.peer_gone = say_gone;
         client.request.peer = &gone;
         ck_assert_int_eq(client_send(&client), operation->writes ? 503 : 200);
         ck_assert_int_eq(client_error(&client), operation->writes ? 9037 : 0);
-        ck_assert_int_eq(stub_store_n_changes(client.store), before);
+        ck_assert_int_eq(client_changes(&client), before);
     }
     gone = false;
     client_prepare(&client, "DELETE", operations_credential_path, "");
@@ -265,13 +265,13 @@ START_TEST(faults_are_logged_with_their_cause)
     client_ask(&client, "GET", "/nothing", "");
     read_log();
     ck_assert_str_eq(logged, "");
-    stub_store_fail(client.store, ERR_INTERNAL);
+    client_fail(ERR_INTERNAL);
     ck_assert_int_eq(client_ask(&client, "GET", "/ssh_credentials/x", ""), 500);
     read_log();
     sscanf(client.response.headers.data, "Service-Operation-Id: %63s", id);
     snprintf(pair, sizeof pair, "\"operation_id\":\"%s\"", id);
     ck_assert_msg(strstr(logged, pair) != NULL, "%s", logged);
-    ck_assert_msg(strstr(logged, "\"cause\":\"" STUB_CAUSE "\"") != NULL, "%s", logged);
+    ck_assert_msg(strstr(logged, "\"cause\":\"" CLIENT_CAUSE "\"") != NULL, "%s", logged);
     ck_assert_msg(strstr(logged, "\"route\":\"/ssh_credentials/{id}\"") != NULL, "%s", logged);
     ck_assert_msg(strstr(logged, "\"error\":\"INTERNAL\"") != NULL, "%s", logged);
     ck_assert_msg(strstr(logged, "\"status\":\"500\"") != NULL, "%s", logged);
@@ -285,14 +285,8 @@ static void expect_logged(const char *pair)
 
 static void ask_as(const char *key, const char *method, const char *path, const char *body)
 {
-    char authorization[80];
-
-    snprintf(authorization, sizeof authorization, "Bearer %s", key);
-    client_prepare(&client, method, path, body);
-    client.request.authorization = authorization;
-    client.request.remote_addr = "2001:db8::1";
-    client_send(&client);
-    client.request.authorization = "";
+    client.remote_addr = "2001:db8::1";
+    client_ask_as(&client, key, method, path, body);
     read_log();
 }
 
@@ -305,38 +299,39 @@ START_TEST(who_asked_is_logged)
         const char *body;
         int error;
     } cases[] = {
-        {STUB_MEMBER_KEY, "GET", "/ssh_credentials", "", 0},
-        {STUB_MEMBER_KEY, "POST", "/ssh_credentials", CLIENT_CREDENTIAL, 0},
-        {STUB_MEMBER_KEY, "PUT", CLIENT_OAUTH, "{}", 0},
-        {STUB_MEMBER_KEY, "GET", CLIENT_MUTUAL_TLS, "", 0},
-        {STUB_MEMBER_KEY, "GET", "/ssh_credentials/x", "", 9002},
-        {STUB_MEMBER_KEY, "GET", "/ssh_credentials/a b", "", 9070},
-        {STUB_MEMBER_KEY, "PATCH", "/ssh_credentials/x", "{", 213},
-        {STUB_MEMBER_KEY, "POST", "/ssh_credentials",
-         "{\"public_key\":\"" CLIENT_KEY "\",\"owner_id\":\"" STUB_ADMIN_ID "\"}", 630},
-        {STUB_READ_ONLY_KEY, "GET", CLIENT_OAUTH, "", 0},
-        {STUB_READ_ONLY_KEY, "PUT", CLIENT_OAUTH, "{}", 9005},
-        {STUB_READ_ONLY_KEY, "DELETE", "/ssh_credentials/a b", "", 9005},
-        {STUB_GATEWAY_KEY, "POST", "/ssh_decisions", CLIENT_DECISION, 0},
-        {STUB_GATEWAY_KEY, "GET", CLIENT_OAUTH, "", 9071},
-        {STUB_GATEWAY_KEY, "GET", "/ssh_credentials/a b", "", 9071},
-        {STUB_OWN_KEY, "GET", CLIENT_OAUTH, "", 0},
-        {STUB_OWN_KEY, "PUT", CLIENT_OAUTH, "{}", 9080},
-        {STUB_OWN_KEY, "DELETE", CLIENT_MUTUAL_TLS, "", 9080},
-        {STUB_OWN_KEY, "POST", "/ssh_credentials", CLIENT_CREDENTIAL, 0},
-        {STUB_OWN_KEY, "POST", "/ssh_credentials",
-         "{\"public_key\":\"" CLIENT_KEY "\",\"owner_id\":\"" STUB_ADMIN_ID "\"}", 9080},
-        {STUB_OWN_KEY, "DELETE", "/ssh_credentials/a b", "", 9070},
-        {STUB_OTHER_KEY, "GET", CLIENT_OAUTH, "", 9003},
-        {STUB_REVOKED_KEY, "GET", CLIENT_OAUTH, "", 203},
-        {STUB_UNKNOWN_KEY, "GET", CLIENT_OAUTH, "", 203},
+        {CLIENT_MEMBER_KEY, "GET", "/ssh_credentials", "", 0},
+        {CLIENT_MEMBER_KEY, "POST", "/ssh_credentials", CLIENT_CREDENTIAL, 0},
+        {CLIENT_MEMBER_KEY, "PUT", CLIENT_OAUTH, "{}", 0},
+        {CLIENT_MEMBER_KEY, "GET", CLIENT_MUTUAL_TLS, "", 0},
+        {CLIENT_MEMBER_KEY, "GET", "/ssh_credentials/x", "", 9002},
+        {CLIENT_MEMBER_KEY, "GET", "/ssh_credentials/a b", "", 9070},
+        {CLIENT_MEMBER_KEY, "PATCH", "/ssh_credentials/x", "{", 213},
+        {CLIENT_MEMBER_KEY, "POST", "/ssh_credentials",
+         "{\"public_key\":\"" CLIENT_KEY "\",\"owner_id\":\"" CLIENT_ADMIN_ID "\"}", 630},
+        {CLIENT_READ_ONLY_KEY, "GET", CLIENT_OAUTH, "", 0},
+        {CLIENT_READ_ONLY_KEY, "PUT", CLIENT_OAUTH, "{}", 9005},
+        {CLIENT_READ_ONLY_KEY, "DELETE", "/ssh_credentials/a b", "", 9005},
+        {CLIENT_GATEWAY_KEY, "POST", "/ssh_decisions", CLIENT_DECISION, 0},
+        {CLIENT_GATEWAY_KEY, "GET", CLIENT_OAUTH, "", 9071},
+        {CLIENT_GATEWAY_KEY, "GET", "/ssh_credentials/a b", "", 9071},
+        {CLIENT_OWN_KEY, "GET", CLIENT_OAUTH, "", 0},
+        {CLIENT_OWN_KEY, "PUT", CLIENT_OAUTH, "{}", 9080},
+        {CLIENT_OWN_KEY, "DELETE", CLIENT_MUTUAL_TLS, "", 9080},
+        {CLIENT_OWN_KEY, "POST", "/ssh_credentials",
+         "{\"public_key\":\"" CLIENT_OTHER_PUBLIC_KEY "\"}", 0},
+        {CLIENT_OWN_KEY, "POST", "/ssh_credentials",
+         "{\"public_key\":\"" CLIENT_KEY "\",\"owner_id\":\"" CLIENT_ADMIN_ID "\"}", 9080},
+        {CLIENT_OWN_KEY, "DELETE", "/ssh_credentials/a b", "", 9070},
+        {CLIENT_OTHER_KEY, "GET", CLIENT_OAUTH, "", 9003},
+        {CLIENT_REVOKED_KEY, "GET", CLIENT_OAUTH, "", 203},
+        {CLIENT_UNKNOWN_KEY, "GET", CLIENT_OAUTH, "", 203},
         {"x", "GET", CLIENT_OAUTH, "", 202},
-        {STUB_ADMIN_KEY, "BREW", CLIENT_OAUTH, "", 9001},
+        {CLIENT_ADMIN_KEY, "BREW", CLIENT_OAUTH, "", 9001},
     };
 
     open_log(LOG_LEVEL_DEBUG);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct caller_identity wanted = stub_store_identity(cases[i].key);
+        bool is_known = cases[i].error != 202 && cases[i].error != 203 && cases[i].error != 9001;
         char pair[300];
 
         ask_as(cases[i].key, cases[i].method, cases[i].path, cases[i].body);
@@ -344,16 +339,15 @@ START_TEST(who_asked_is_logged)
         snprintf(pair, sizeof pair, "\"number\":\"%d\"", cases[i].error);
         ck_assert_msg((strstr(logged, pair) != NULL) == (cases[i].error != 0), "%s", logged);
         expect_logged("\"client_address\":\"2001:db8::1\"");
-        snprintf(pair, sizeof pair, "\"api_key_id\":\"%s\"", wanted.key_id);
-        ck_assert_msg((strstr(logged, "api_key_id") != NULL) ==
-                          (cases[i].error != 9001 && wanted.key_id[0] != '\0'),
-                      "%s", logged);
-        if (cases[i].error == 9001 || !wanted.key_id[0]) {
-            ck_assert_ptr_null(strstr(logged, "account_id"));
+        ck_assert_msg((strstr(logged, "api_key_id") != NULL) == is_known, "%s", logged);
+        ck_assert_msg((strstr(logged, "account_id") != NULL) == is_known, "%s", logged);
+        if (!is_known)
             continue;
-        }
+        snprintf(pair, sizeof pair, "\"api_key_id\":\"ak_%.27s\"", cases[i].key + 5);
         expect_logged(pair);
-        snprintf(pair, sizeof pair, "\"account_id\":\"%s\"", wanted.account_id);
+        snprintf(pair, sizeof pair, "\"account_id\":\"%s\"",
+                 strcmp(cases[i].key, CLIENT_OTHER_KEY) == 0 ? CLIENT_OTHER_ACCOUNT_ID
+                                                             : CLIENT_ACCOUNT_ID);
         expect_logged(pair);
     }
 }
@@ -362,8 +356,8 @@ END_TEST
 /* Some web servers are told to take REMOTE_ADDR from a header, which may hold any text. */
 START_TEST(only_an_address_is_logged_as_one)
 {
-    static const char *const bad[] = {"",          "unix:",         "192.0.2.1:80",
-                                      "localhost", STUB_MEMBER_KEY, "192.0.2.1, 192.0.2.2"};
+    static const char *const bad[] = {"",          "unix:",           "192.0.2.1:80",
+                                      "localhost", CLIENT_MEMBER_KEY, "192.0.2.1, 192.0.2.2"};
 
     open_log(LOG_LEVEL_DEBUG);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -413,15 +407,15 @@ static int n_lines(void)
 START_TEST(refusals_are_warnings)
 {
     open_log(LOG_LEVEL_WARNING);
-    ask_as(STUB_UNKNOWN_KEY, "GET", "/ssh_credentials", "");
+    ask_as(CLIENT_UNKNOWN_KEY, "GET", "/ssh_credentials", "");
     expect_logged("\"level\":\"warning\",\"event\":\"request\"");
     expect_logged("\"error\":\"KEY_UNKNOWN\",\"number\":\"203\"");
-    ask_as(STUB_READ_ONLY_KEY, "PUT", CLIENT_OAUTH, "{}");
+    ask_as(CLIENT_READ_ONLY_KEY, "PUT", CLIENT_OAUTH, "{}");
     expect_logged("\"level\":\"warning\",\"event\":\"request\"");
     expect_logged("\"error\":\"KEY_READ_ONLY\",\"number\":\"9005\"");
-    ask_as(STUB_ADMIN_KEY, "GET", "/ssh_credentials/x", "");
-    ask_as(STUB_ADMIN_KEY, "PUT", CLIENT_OAUTH, "{");
-    ask_as(STUB_ADMIN_KEY, "GET", CLIENT_OAUTH, "");
+    ask_as(CLIENT_ADMIN_KEY, "GET", "/ssh_credentials/x", "");
+    ask_as(CLIENT_ADMIN_KEY, "PUT", CLIENT_OAUTH, "{");
+    ask_as(CLIENT_ADMIN_KEY, "GET", CLIENT_OAUTH, "");
     ck_assert_str_eq(logged, "");
 }
 END_TEST
@@ -439,7 +433,7 @@ START_TEST(refusals_are_limited)
         ck_assert_int_eq(client_send(&client), 401);
     }
     ck_assert_int_eq(n_lines(), LOG_BURST);
-    stub_store_fail(client.store, ERR_DATABASE_UNAVAILABLE);
+    client_fail(ERR_DATABASE_UNAVAILABLE);
     for (int i = 0; i < 100; i++)
         ck_assert_int_eq(client_ask(&client, "GET", "/ssh_credentials", ""), 503);
     ck_assert_int_eq(n_lines(), LOG_BURST);
@@ -448,16 +442,9 @@ END_TEST
 
 static int count_logged(const char *key, const char *address, int status, int n)
 {
-    char authorization[80];
-
-    snprintf(authorization, sizeof authorization, "Bearer %s", key);
-    for (int i = 0; i < n; i++) {
-        client_prepare(&client, "PUT", CLIENT_OAUTH, "{}");
-        client.request.authorization = authorization;
-        client.request.remote_addr = address;
-        ck_assert_int_eq(client_send(&client), status);
-    }
-    client.request.authorization = "";
+    client.remote_addr = address;
+    for (int i = 0; i < n; i++)
+        ck_assert_int_eq(client_ask_as(&client, key, "PUT", CLIENT_OAUTH, "{}"), status);
     return n_lines();
 }
 
@@ -468,13 +455,13 @@ START_TEST(refusals_are_limited_apart)
 
     open_log(LOG_LEVEL_INFO);
     client.settings.log.limit = &limit;
-    ck_assert_int_eq(count_logged(STUB_UNKNOWN_KEY, "2001:db8::1", 401, 100), LOG_BURST);
-    ck_assert_int_eq(count_logged(STUB_UNKNOWN_KEY, "2001:db8:0:1::1", 401, 100), 0);
-    ck_assert_int_eq(count_logged(STUB_READ_ONLY_KEY, "2001:db8::1", 403, 100), LOG_BURST);
-    ck_assert_int_eq(count_logged(STUB_UNKNOWN_KEY, "192.0.2.1", 401, 100), LOG_BURST);
-    stub_store_fail(client.store, ERR_DATABASE_UNAVAILABLE);
-    ck_assert_int_eq(count_logged(STUB_UNKNOWN_KEY, "192.0.2.1", 503, 100), LOG_BURST);
-    ck_assert_int_eq(count_logged(STUB_MEMBER_KEY, "192.0.2.2", 503, 100), LOG_BURST);
+    ck_assert_int_eq(count_logged(CLIENT_UNKNOWN_KEY, "2001:db8::1", 401, 100), LOG_BURST);
+    ck_assert_int_eq(count_logged(CLIENT_UNKNOWN_KEY, "2001:db8:0:1::1", 401, 100), 0);
+    ck_assert_int_eq(count_logged(CLIENT_READ_ONLY_KEY, "2001:db8::1", 403, 100), LOG_BURST);
+    ck_assert_int_eq(count_logged(CLIENT_UNKNOWN_KEY, "192.0.2.1", 401, 100), LOG_BURST);
+    client_fail(ERR_DATABASE_UNAVAILABLE);
+    ck_assert_int_eq(count_logged(CLIENT_UNKNOWN_KEY, "192.0.2.1", 503, 100), LOG_BURST);
+    ck_assert_int_eq(count_logged(CLIENT_MEMBER_KEY, "192.0.2.2", 503, 100), LOG_BURST);
 }
 END_TEST
 
@@ -508,11 +495,11 @@ START_TEST(no_secret_is_logged)
             read_log();
             ck_assert_msg(strstr(logged, "\"event\":\"request\"") != NULL, "%s", logged);
             ck_assert_msg(!strstr(logged, "hush"), "%s", logged);
-            ck_assert_msg(!strstr(logged, "admin00000"), "%s", logged);
+            ck_assert_msg(!strstr(logged, CLIENT_ADMIN_KEY), "%s", logged);
             close(pipe_ends[0]);
             close(pipe_ends[1]);
         }
-        stub_store_fail(client.store, ERR_INTERNAL);
+        client_fail(ERR_INTERNAL);
     }
 }
 END_TEST
@@ -531,8 +518,7 @@ Suite *answers_suite(void)
     Suite *suite = suite_create("api/answers");
     TCase *tcase = tcase_create("answers");
 
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    client_add(tcase, set_up, tear_down);
     tcase_add_test(tcase, head_is_get_without_the_body);
     tcase_add_test(tcase, options_needs_nothing);
     tcase_add_test(tcase, allow_of_405);

@@ -1,34 +1,151 @@
 /* SPDX-License-Identifier: MIT */
-/* A client for tests of the API. */
+/* A client for tests of the API, over a real PostgreSQL. */
 #include "api/client.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/ident.h"
 #include "json/check.h"
 #include "json/tree.h"
 #include "providers.h"
+#include "store/database.h"
+
+#define DATABASE "api"
+
+/* The identifiers have the first digits of the keys. */
+static const char callers[] =
+    "CREATE ROLE adit_api LOGIN IN ROLE adit_responder;"
+    "INSERT INTO adit.account (id)"
+    " VALUES ('" CLIENT_ACCOUNT_ID "'), ('" CLIENT_OTHER_ACCOUNT_ID "');"
+    "CREATE TABLE pg_temp.caller AS"
+    " SELECT substr(c.key, 6, 27) AS digits, *,"
+    "        CASE WHEN c.kind = 'bot' THEN 'bot_' ELSE 'usr_' END || substr(c.key, 6, 27) AS id"
+    " FROM (VALUES"
+    " ('" CLIENT_ADMIN_KEY "', '" CLIENT_ACCOUNT_ID "', 'user', true, 'account', false),"
+    " ('" CLIENT_MEMBER_KEY "', '" CLIENT_ACCOUNT_ID "', 'user', false, 'account', false),"
+    " ('" CLIENT_READ_ONLY_KEY "', '" CLIENT_ACCOUNT_ID "', 'bot', false, 'account', true),"
+    " ('" CLIENT_GATEWAY_KEY "', '" CLIENT_ACCOUNT_ID "', 'bot', false, 'gateway', true),"
+    " ('" CLIENT_OWN_KEY "', '" CLIENT_ACCOUNT_ID "', 'user', true, 'own', true),"
+    " ('" CLIENT_REVOKED_KEY "', '" CLIENT_ACCOUNT_ID "', 'user', true, 'account', false),"
+    " ('" CLIENT_OTHER_KEY "', '" CLIENT_OTHER_ACCOUNT_ID "', 'user', true, 'account', false)"
+    ") AS c (key, account_id, kind, is_admin, scope, read_only);"
+    "INSERT INTO adit.principal (account_id, id, kind, is_admin)"
+    " SELECT account_id, id, kind, is_admin FROM pg_temp.caller;"
+    "INSERT INTO adit.api_key (account_id, id, principal_id, digest, scope, read_only)"
+    " SELECT account_id, 'ak_' || digits, id, sha256(key::bytea), scope, read_only"
+    " FROM pg_temp.caller;"
+    "UPDATE adit.api_key SET revoked_at = now() WHERE id ~ '^ak_revoked'";
+
+static struct keyring *keyring;
+static char folder[64];
+static char key_file[96];
+
+static void begin(void)
+{
+    static bool is_made;
+    const char *tmp = getenv("TMPDIR");
+    char reason[256] = "";
+
+    snprintf(folder, sizeof folder, "%.32s/adit-api.XXXXXX", tmp ? tmp : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(key_file, sizeof key_file, "%s/key", folder);
+    ck_assert_msg(keyring_create(key_file, reason, sizeof reason), "%s", reason);
+    keyring = keyring_load(key_file, reason, sizeof reason);
+    ck_assert_msg(keyring != NULL, "%s", reason);
+    if (!is_made) {
+        struct pg *owner = database_create(DATABASE);
+
+        database_migrate(owner);
+        database_run(owner, callers);
+        pg_free(owner);
+    }
+    is_made = true;
+}
+
+static void end(void)
+{
+    keyring_free(keyring);
+    unlink(key_file);
+    rmdir(folder);
+}
+
+void client_add(TCase *tcase, SFun set_up, SFun tear_down)
+{
+    tcase_set_timeout(tcase, 60);
+    tcase_add_unchecked_fixture(tcase, begin, end);
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+}
 
 void client_open(struct client *client)
 {
-    *client = (struct client){.store = stub_store_new()};
+    *client = (struct client){.owner = database_connect(DATABASE, "postgres"),
+                              .pg = database_connect(DATABASE, "adit_api")};
+    database_run(client->owner, "DELETE FROM adit.ssh_credential; DELETE FROM adit.oauth_module;"
+                                "DELETE FROM adit.mutual_tls_module");
+    client->store = store_new(client->pg, keyring);
     ck_assert_ptr_nonnull(client->store);
     names_fill(&client->settings.names, "service");
     client->settings.oauth = default_names;
     client->settings.oauth.cookie_prefix = client->settings.names.cookie_prefix;
     client->settings.base_url = "https://adit.example/api";
     client->settings.log = (struct log){.level = LOG_LEVEL_ERROR, .target = LOG_TARGET_STDERR};
+    client_fail(ERR_NONE);
 }
 
 void client_close(struct client *client)
 {
-    stub_store_free(client->store);
+    client_fail(ERR_NONE);
+    store_free(client->store);
+    pg_free(client->pg);
+    pg_free(client->owner);
     arena_free(&client->arena);
     buf_free(&client->response.headers);
     buf_free(&client->response.body);
 }
+
+/* Each change of a row is an event. */
+int64_t client_changes(const struct client *client)
+{
+    static const struct pg_statement latest = {
+        .name = "latest",
+        .types = PG_BIGINT,
+        .sql = "SELECT coalesce(max(id), 0) FROM adit.audit_event"};
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+    struct error err;
+    int64_t number;
+
+    ck_assert_msg(pg_run(client->owner, &latest, &params, &result, &err), "%s", err.cause);
+    number = pg_int(result, 0, 0);
+    pg_result_free(result);
+    return number;
+}
+
+/* ---- a database that fails ---- */
+
+static enum error_code failure;
+
+void client_fail(enum error_code code)
+{
+    failure = code;
+}
+
+bool __real_pg_run(struct pg *pg, const struct pg_statement *statement,
+                   const struct pg_params *params, struct pg_result **result, struct error *err);
+bool __wrap_pg_run(struct pg *pg, const struct pg_statement *statement,
+                   const struct pg_params *params, struct pg_result **result, struct error *err);
+
+/* The linker replaces pg_run() by this function. */
+bool __wrap_pg_run(struct pg *pg, const struct pg_statement *statement,
+                   const struct pg_params *params, struct pg_result **result, struct error *err)
+{
+    return failure == ERR_NONE ? __real_pg_run(pg, statement, params, result, err)
+                               : error_cause(err, failure, "%s", CLIENT_CAUSE);
+}
+
+/* ---- requests ---- */
 
 void client_prepare(struct client *client, const char *method, const char *path, const char *body)
 {
@@ -41,7 +158,8 @@ void client_prepare(struct client *client, const char *method, const char *path,
         .host = "host.example:8080",
         .server_name = "server.example",
         .server_port = "8080",
-        .authorization = "Bearer " STUB_ADMIN_KEY,
+        .remote_addr = client->remote_addr,
+        .authorization = "Bearer " CLIENT_ADMIN_KEY,
         .version = "2",
         .content_type = body[0] ? "application/json" : "",
         .body = text_of(body),
@@ -130,6 +248,15 @@ int client_send(struct client *client)
 int client_ask(struct client *client, const char *method, const char *path, const char *body)
 {
     client_prepare(client, method, path, body);
+    return client_send(client);
+}
+
+int client_ask_as(struct client *client, const char *key, const char *method, const char *path,
+                  const char *body)
+{
+    client_prepare(client, method, path, body);
+    snprintf(client->authorization, sizeof client->authorization, "Bearer %s", key);
+    client->request.authorization = client->authorization;
     return client_send(client);
 }
 

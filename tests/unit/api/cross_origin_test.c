@@ -90,7 +90,7 @@ Suite *cross_origin_suite(void)
     Suite *suite = suite_create("api/cross_origin");
     TCase *tcase = tcase_create("answers");
 
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    client_add(tcase, set_up, tear_down);
     tcase_add_test(tcase, every_answer);
     tcase_add_test(tcase, preflight_needs_no_key);
     suite_add_tcase(suite, tcase);

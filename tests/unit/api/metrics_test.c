@@ -53,11 +53,11 @@ START_TEST(errors_and_refusals)
 {
     client_ask(&client, "GET", "/ssh_credentials/x", "");
     client_ask(&client, "PUT", CLIENT_MUTUAL_TLS, "{\"x\":1}");
-    stub_store_fail(client.store, ERR_DATABASE_READ_ONLY);
+    client_fail(ERR_DATABASE_READ_ONLY);
     client_ask(&client, "PUT", CLIENT_MUTUAL_TLS, "{}");
-    stub_store_fail(client.store, ERR_OUTCOME_UNKNOWN);
+    client_fail(ERR_OUTCOME_UNKNOWN);
     client_ask(&client, "PUT", CLIENT_MUTUAL_TLS, "{}");
-    stub_store_fail(client.store, ERR_NONE);
+    client_fail(ERR_NONE);
     expect("\nadit_errors_total{number=\"9002\",error=\"CREDENTIAL_NOT_FOUND\",status=\"404\"} "
            "1\n");
     expect("\nadit_errors_total{number=\"9033\",error=\"OUTCOME_UNKNOWN\",status=\"503\"} 1\n");
@@ -118,7 +118,7 @@ Suite *api_metrics_suite(void)
     Suite *suite = suite_create("api/metrics");
     TCase *tcase = tcase_create("metrics");
 
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    client_add(tcase, set_up, tear_down);
     tcase_add_test(tcase, requests);
     tcase_add_test(tcase, errors_and_refusals);
     tcase_add_test(tcase, latency);

@@ -2,10 +2,12 @@
 /* The operations of the API. */
 #include "api/operations.h"
 
-#include <check.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 char operations_credential_path[64];
+char operations_event_path[64];
 
 /* Each finds its resource, also when all run one after the other. */
 const struct operation operations[] = {
@@ -32,8 +34,8 @@ const struct operation operations[] = {
      "/edges/tls/./mutual_tls"},
     {"GET", "/mutual_tls_modules", "", 200, false, 0, NULL, 0, NULL},
     {"GET", "/audit_events", "", 200, false, 0, NULL, 0, NULL},
-    {"GET", "/audit_events/ae_42", "", 200, false, 9083, "/audit_events/ae_43", 9070,
-     "/audit_events/a b"},
+    {"GET", operations_event_path, "", 200, false, 9083, "/audit_events/ae_9000000000000000000",
+     9070, "/audit_events/a b"},
     {"DELETE", CLIENT_MUTUAL_TLS, "", 204, true, 0, NULL, 9070, "/edges/tls/a\nb/mutual_tls"},
 };
 
@@ -51,6 +53,8 @@ void operations_open(struct client *client)
                   sizeof operations_credential_path - len);
     ck_assert_int_eq(client_ask(client, "PUT", CLIENT_OAUTH, "{}"), 200);
     ck_assert_int_eq(client_ask(client, "PUT", CLIENT_MUTUAL_TLS, "{}"), 200);
+    snprintf(operations_event_path, sizeof operations_event_path, "/audit_events/ae_%" PRId64,
+             client_changes(client));
 }
 
 void fault_no_version(struct request *request)
@@ -75,10 +79,10 @@ void fault_malformed_key(struct request *request)
 
 void fault_unknown_key(struct request *request)
 {
-    request->authorization = "Bearer " STUB_UNKNOWN_KEY;
+    request->authorization = "Bearer " CLIENT_UNKNOWN_KEY;
 }
 
 void fault_revoked_key(struct request *request)
 {
-    request->authorization = "Bearer " STUB_REVOKED_KEY;
+    request->authorization = "Bearer " CLIENT_REVOKED_KEY;
 }

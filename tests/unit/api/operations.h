@@ -21,8 +21,9 @@ struct operation {
 extern const struct operation operations[];
 extern const size_t operations_n;
 
-/* The path of a credential that operations_open() creates. */
+/* The paths of a credential that operations_open() creates, and of its last event. */
 extern char operations_credential_path[64];
+extern char operations_event_path[64];
 
 /* Opens a client whose store has the resources of the operations. */
 void operations_open(struct client *client);

@@ -30,12 +30,7 @@ static int ask(const char *method, const char *path, const char *body)
 
 static int ask_as(const char *key, const char *method, const char *path, const char *body)
 {
-    char authorization[80];
-
-    snprintf(authorization, sizeof authorization, "Bearer %s", key);
-    client_prepare(&client, method, path, body);
-    client.request.authorization = authorization;
-    return client_send(&client);
+    return client_ask_as(&client, key, method, path, body);
 }
 
 static int ask_query(const char *query)
@@ -84,7 +79,6 @@ static void expect_credential(const char *description, const char *metadata, con
     } texts[] = {
         {"id", id},
         {"uri", uri},
-        {"created_at", "2026-02-01T00:00:00Z"},
         {"description", description},
         {"metadata", metadata},
         {"public_key", CLIENT_KEY},
@@ -106,14 +100,14 @@ START_TEST(credential_from_birth_to_death)
 {
     create("{\"public_key\":\"" CLIENT_KEY "\",\"description\":\"d\",\"metadata\":\"m\","
            "\"acl\":[\"bind:a\",\"bind:a\"]}");
-    expect_credential("d", "m", "[\"bind:a\",\"bind:a\"]", STUB_ADMIN_ID);
+    expect_credential("d", "m", "[\"bind:a\",\"bind:a\"]", CLIENT_ADMIN_ID);
     ck_assert(ident_valid(text_of(id)) && strncmp(id, "sshcr_", 6) == 0 && strlen(id) == 33);
     ck_assert_int_eq(ask("GET", path, ""), 200);
-    expect_credential("d", "m", "[\"bind:a\",\"bind:a\"]", STUB_ADMIN_ID);
+    expect_credential("d", "m", "[\"bind:a\",\"bind:a\"]", CLIENT_ADMIN_ID);
     ck_assert_int_eq(ask("PATCH", path, "{}"), 200);
-    expect_credential("d", "m", "[\"bind:a\",\"bind:a\"]", STUB_ADMIN_ID);
+    expect_credential("d", "m", "[\"bind:a\",\"bind:a\"]", CLIENT_ADMIN_ID);
     ck_assert_int_eq(ask("PATCH", path, "{\"description\":\"\",\"acl\":[]}"), 200);
-    expect_credential("", "m", "[]", STUB_ADMIN_ID);
+    expect_credential("", "m", "[]", CLIENT_ADMIN_ID);
     ck_assert_int_eq(ask("DELETE", path, ""), 204);
     ck_assert_int_eq(ask("DELETE", path, ""), 404);
     expect_fault(9002, "");
@@ -125,7 +119,7 @@ END_TEST
 START_TEST(credential_with_nothing_set)
 {
     create(CLIENT_CREDENTIAL);
-    expect_credential("", "", "[]", STUB_ADMIN_ID);
+    expect_credential("", "", "[]", CLIENT_ADMIN_ID);
 }
 END_TEST
 
@@ -141,7 +135,7 @@ START_TEST(identifier_in_the_body_of_a_change)
     expect_fault(9013, "id");
     ck_assert_int_eq(ask("PATCH", path, "{\"public_key\":\"" CLIENT_KEY "\"}"), 400);
     expect_fault(9014, "public_key");
-    ck_assert_int_eq(ask("PATCH", path, "{\"owner_id\":\"" STUB_ADMIN_ID "\"}"), 400);
+    ck_assert_int_eq(ask("PATCH", path, "{\"owner_id\":\"" CLIENT_ADMIN_ID "\"}"), 400);
     expect_fault(9015, "owner_id");
 }
 END_TEST
@@ -155,16 +149,16 @@ START_TEST(owners)
         const char *body;
         int error;
     } cases[] = {
-        {STUB_ADMIN_KEY, OWNED_BY("null"), 0},
-        {STUB_ADMIN_KEY, OWNED_BY("\"" STUB_ADMIN_ID "\""), 0},
-        {STUB_ADMIN_KEY, OWNED_BY("\"" STUB_MEMBER_ID "\""), 0},
-        {STUB_ADMIN_KEY, OWNED_BY("\"" STUB_OTHER_ID "\""), 9011},
-        {STUB_ADMIN_KEY, OWNED_BY("\"usr_x\""), 9011},
-        {STUB_ADMIN_KEY, OWNED_BY("\"a b\""), 9012},
-        {STUB_MEMBER_KEY, OWNED_BY("null"), 0},
-        {STUB_MEMBER_KEY, OWNED_BY("\"" STUB_MEMBER_ID "\""), 0},
-        {STUB_MEMBER_KEY, OWNED_BY("\"" STUB_ADMIN_ID "\""), 630},
-        {STUB_MEMBER_KEY, OWNED_BY("\"usr_x\""), 630},
+        {CLIENT_ADMIN_KEY, OWNED_BY("null"), 0},
+        {CLIENT_ADMIN_KEY, OWNED_BY("\"" CLIENT_ADMIN_ID "\""), 0},
+        {CLIENT_ADMIN_KEY, OWNED_BY("\"" CLIENT_MEMBER_ID "\""), 0},
+        {CLIENT_ADMIN_KEY, OWNED_BY("\"" CLIENT_OTHER_ID "\""), 9011},
+        {CLIENT_ADMIN_KEY, OWNED_BY("\"usr_x\""), 9011},
+        {CLIENT_ADMIN_KEY, OWNED_BY("\"a b\""), 9012},
+        {CLIENT_MEMBER_KEY, OWNED_BY("null"), 0},
+        {CLIENT_MEMBER_KEY, OWNED_BY("\"" CLIENT_MEMBER_ID "\""), 0},
+        {CLIENT_MEMBER_KEY, OWNED_BY("\"" CLIENT_ADMIN_ID "\""), 630},
+        {CLIENT_MEMBER_KEY, OWNED_BY("\"usr_x\""), 630},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -184,19 +178,19 @@ START_TEST(another_account_sees_nothing)
     create(CLIENT_CREDENTIAL);
     ck_assert_int_eq(ask("PUT", CLIENT_OAUTH, "{}"), 200);
     ck_assert_int_eq(ask("PUT", CLIENT_MUTUAL_TLS, "{}"), 200);
-    ck_assert_int_eq(ask_as(STUB_OTHER_KEY, "GET", path, ""), 404);
-    ck_assert_int_eq(ask_as(STUB_OTHER_KEY, "PATCH", path, "{}"), 404);
-    ck_assert_int_eq(ask_as(STUB_OTHER_KEY, "DELETE", path, ""), 404);
-    ck_assert_int_eq(ask_as(STUB_OTHER_KEY, "GET", CLIENT_OAUTH, ""), 404);
-    ck_assert_int_eq(ask_as(STUB_OTHER_KEY, "GET", CLIENT_MUTUAL_TLS, ""), 404);
-    ck_assert_int_eq(ask_as(STUB_OTHER_KEY, "DELETE", CLIENT_OAUTH, ""), 204);
-    ck_assert_int_eq(ask_as(STUB_OTHER_KEY, "GET", "/ssh_credentials", ""), 200);
+    ck_assert_int_eq(ask_as(CLIENT_OTHER_KEY, "GET", path, ""), 404);
+    ck_assert_int_eq(ask_as(CLIENT_OTHER_KEY, "PATCH", path, "{}"), 404);
+    ck_assert_int_eq(ask_as(CLIENT_OTHER_KEY, "DELETE", path, ""), 404);
+    ck_assert_int_eq(ask_as(CLIENT_OTHER_KEY, "GET", CLIENT_OAUTH, ""), 404);
+    ck_assert_int_eq(ask_as(CLIENT_OTHER_KEY, "GET", CLIENT_MUTUAL_TLS, ""), 404);
+    ck_assert_int_eq(ask_as(CLIENT_OTHER_KEY, "DELETE", CLIENT_OAUTH, ""), 204);
+    ck_assert_int_eq(ask_as(CLIENT_OTHER_KEY, "GET", "/ssh_credentials", ""), 200);
     expect_body("{\"ssh_credentials\":[],"
                 "\"uri\":\"https://adit.example/api/ssh_credentials\",\"next_page_uri\":null}");
     /* The account's own keys still find everything, not only the creator's. */
-    ck_assert_int_eq(ask_as(STUB_READ_ONLY_KEY, "GET", path, ""), 200);
-    ck_assert_int_eq(ask_as(STUB_MEMBER_KEY, "GET", CLIENT_OAUTH, ""), 200);
-    ck_assert_int_eq(ask_as(STUB_MEMBER_KEY, "DELETE", path, ""), 204);
+    ck_assert_int_eq(ask_as(CLIENT_READ_ONLY_KEY, "GET", path, ""), 200);
+    ck_assert_int_eq(ask_as(CLIENT_MEMBER_KEY, "GET", CLIENT_OAUTH, ""), 200);
+    ck_assert_int_eq(ask_as(CLIENT_MEMBER_KEY, "DELETE", path, ""), 204);
 }
 END_TEST
 
@@ -425,10 +419,10 @@ START_TEST(secret_is_not_for_a_read_only_key)
                          "{\"provider\":{\"provider_b\":{\"client_id\":\"i\","
                          "\"client_secret\":\"s\"}}}"),
                      200);
-    ck_assert_int_eq(ask_as(STUB_READ_ONLY_KEY, "GET", CLIENT_OAUTH, ""), 200);
+    ck_assert_int_eq(ask_as(CLIENT_READ_ONLY_KEY, "GET", CLIENT_OAUTH, ""), 200);
     ck_assert_ptr_nonnull(
         strstr(client_body(&client), "{\"client_id\":\"i\",\"client_secret\":null,"));
-    ck_assert_int_eq(ask_as(STUB_MEMBER_KEY, "GET", CLIENT_OAUTH, ""), 200);
+    ck_assert_int_eq(ask_as(CLIENT_MEMBER_KEY, "GET", CLIENT_OAUTH, ""), 200);
     ck_assert_ptr_nonnull(
         strstr(client_body(&client), "{\"client_id\":\"i\",\"client_secret\":\"s\","));
 }
@@ -519,7 +513,7 @@ Suite *routes_suite(void)
     Suite *suite = suite_create("api/routes");
     TCase *operations = tcase_create("operations");
 
-    tcase_add_checked_fixture(operations, set_up, tear_down);
+    client_add(operations, set_up, tear_down);
     tcase_add_test(operations, credential_from_birth_to_death);
     tcase_add_test(operations, credential_with_nothing_set);
     tcase_add_test(operations, identifier_in_the_body_of_a_change);
