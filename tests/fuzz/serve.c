@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzz target: complete requests against a store in memory.
+/* Fuzz target: complete requests against a store that knows no rule.
  *
  * The input is a list of requests, separated by lines "%%".  Each request is a line
  * "METHOD PATH?QUERY", headers (the table below), an empty line and the body.  '$' stands for the
@@ -10,10 +10,9 @@
 #include "base/ident.h"
 #include "fuzz.h"
 #include "json/check.h"
-#include "model/key_kind.h"
 #include "providers.h"
 #include "serve/cgi.h"
-#include "stub_store.h"
+#include "serve_store.h"
 
 #define MAX_REQUESTS 8
 #define SEPARATOR "\n%%\n"
@@ -71,22 +70,15 @@ static const struct header headers[] = {
 
 #undef ROW
 
-/* The values of "As", and the rights of each key. */
+/* The values of "As". */
 struct key {
     const char *name;
     const char *authorization;
-    bool reads;
-    bool writes;
 };
 
 static const struct key keys[] = {
-    {"admin", "Bearer " STUB_ADMIN_KEY, true, true},
-    {"member", "Bearer " STUB_MEMBER_KEY, true, true},
-    {"other", "Bearer " STUB_OTHER_KEY, true, true},
-    {"read-only", "Bearer " STUB_READ_ONLY_KEY, true, false},
-    {"gateway", "Bearer " STUB_GATEWAY_KEY, true, false},
-    {"revoked", "Bearer " STUB_REVOKED_KEY, false, false},
-    {"unknown", "Bearer " STUB_UNKNOWN_KEY, false, false},
+    {"admin", "Bearer " SERVE_KEY},
+    {"unknown", "Bearer " SERVE_UNKNOWN_KEY},
 };
 
 static const enum error_code failures[] = {
@@ -99,7 +91,7 @@ static const enum error_code failures[] = {
 /* The service, its answer and its log. */
 struct service {
     struct api_settings settings;
-    struct store *store;
+    struct store store;
     struct arena arena;
     struct response response;
     char last_id[IDENT_SIZE]; /* of the last credential created, or "" */
@@ -254,16 +246,9 @@ static struct request request_of(const struct asked *asked)
 
 /* ---- checks of every answer ---- */
 
-static bool is_good_for(const struct request *request, bool writes)
+static bool is_good(const struct request *request)
 {
-    if (request->authorization_repeated)
-        return false;
-    for (size_t i = 0; i < N_ROWS(keys); i++) {
-        if ((writes ? keys[i].writes : keys[i].reads) &&
-            strstr(request->authorization, keys[i].authorization + strlen("Bearer ")))
-            return true;
-    }
-    return false;
+    return !request->authorization_repeated && strstr(request->authorization, SERVE_KEY);
 }
 
 static bool has_header(const struct response *response, const char *line)
@@ -428,16 +413,12 @@ static void look_at_rights(const struct request *request, int status, bool chang
         MUST(!changed);
         return;
     }
-    if (!is_good_for(request, false))
+    if (!is_good(request))
         MUST(status == 401 || status == 413 || status >= 500);
-    if (strcmp(request->authorization, "Bearer " STUB_GATEWAY_KEY) == 0)
-        MUST(status >= 400 || (match.route->keys >> KEY_GATEWAY & 1));
     if (api_route_reads_only(match.route))
         MUST(!changed);
-    else if (status < 300)
-        MUST(is_good_for(request, true));
     if (changed)
-        MUST(status < 300 && is_good_for(request, true) && !request->peer_gone);
+        MUST(status < 300 && is_good(request) && !request->peer_gone);
 }
 
 /* ---- checks of some answers ---- */
@@ -493,7 +474,7 @@ static void look_at_credential(struct service *service, const struct request *re
 
 static void answer(struct service *service, const struct request *request)
 {
-    api_answer(&service->settings, service->store, &service->arena, request, &service->response);
+    api_answer(&service->settings, &service->store, &service->arena, request, &service->response);
 }
 
 /* HEAD equals GET without the body, and changes nothing. */
@@ -531,20 +512,19 @@ static void put_again(struct service *service, const struct asked *asked, struct
 static void run(struct service *service, const struct asked *asked)
 {
     struct request request = request_of(asked);
-    int before = stub_store_n_changes(service->store);
+    int before = service->store.n_changes;
     int status;
 
     service->settings.base_url = asked->host ? NULL : "https://adit.example/api";
-    stub_store_fail(service->store,
-                    asked->failure ? failures[(unsigned char)asked->failure[0] % N_ROWS(failures)]
-                                   : ERR_NONE);
+    service->store.failure =
+        asked->failure ? failures[(unsigned char)asked->failure[0] % N_ROWS(failures)] : ERR_NONE;
     answer(service, &request);
     status = service->response.status;
     look_at_log(asked);
     look_at_status(asked, status);
     look_at_headers(&request, &service->response);
     look_at_body(&request, &service->response);
-    look_at_rights(&request, status, stub_store_n_changes(service->store) != before);
+    look_at_rights(&request, status, service->store.n_changes != before);
     if (status == 201 || (status == 200 && strcmp(request.method, "PATCH") == 0))
         look_at_credential(service, &request);
     if (strcmp(request.method, "GET") == 0)
@@ -558,8 +538,7 @@ static void run(struct service *service, const struct asked *asked)
 
 static void open_service(struct service *service)
 {
-    *service = (struct service){.store = stub_store_new()};
-    MUST(service->store);
+    *service = (struct service){.last_id = ""};
     names_fill(&service->settings.names, "service");
     service->settings.oauth = default_names;
     service->settings.oauth.cookie_prefix = service->settings.names.cookie_prefix;
@@ -569,7 +548,7 @@ static void open_service(struct service *service)
 
 static void close_service(struct service *service)
 {
-    stub_store_free(service->store);
+    arena_free(&service->store.memory);
     arena_free(&service->arena);
     buf_free(&service->response.headers);
     buf_free(&service->response.body);
