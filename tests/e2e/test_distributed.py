@@ -34,7 +34,9 @@ class Forms(Distributed, test_auth.Forms):
 
 
 class Matrix(Distributed, test_tenancy_matrix.Matrix):
-    """Who may do what to whose resources."""
+    """Who may do what to whose resources: a sample."""
+
+    tried = test_tenancy_matrix.SAMPLE
 
 
 class KeyLimit(Distributed, test_key_limit.Requests):
