@@ -15,7 +15,7 @@ CREDENTIALS = "/ssh_credentials"
 KINDS = ("own", "another's", "unknown", "malformed", "deleted")
 CALLERS = ("admin", "member", "read-only", "own", "gateway", "revoked", "expired")
 # Where each account has a place of its own: one that is no admin, and one whose rights depend on the
-# row.  "distributed callers" of store_tests.pg has every kind of key.
+# row.  "distributed permission" of store_tests.pg has every kind.
 SAMPLE = ("member", "own")
 
 OAUTH = {"provider": {"provider_a": {"client_id": "id", "client_secret": "secret",

@@ -75,24 +75,6 @@ START_TEST(bad_keys_in_every_operation)
 }
 END_TEST
 
-START_TEST(kind_of_key_in_every_operation)
-{
-    enum key_kind kind = (enum key_kind)_i;
-    struct store_request request = callers_key(kind, tried.who.admin);
-
-    callers_make_needed();
-    for (size_t i = 0; i < callers_n_operations; i++) {
-        enum error_code code = callers_forbidden(i, kind);
-
-        if (code != ERR_NONE)
-            callers_expect_refusal(i, &request, code);
-        else
-            ck_assert_msg(callers_operations[i].run(&request), "operation %zu: %s %s", i,
-                          error_row(tried.err.code)->symbol, tried.err.cause);
-    }
-}
-END_TEST
-
 /* A later version migrated the database and issued a key of a kind that this program does not know.
  */
 START_TEST(kind_of_a_later_version_in_every_operation)
@@ -229,7 +211,6 @@ static void add_callers(Suite *suite, const char *name, SFun set_up_case)
     tcase_add_test(tcase, good_key_in_every_operation);
     tcase_add_test(tcase, key_without_an_account_in_every_operation);
     tcase_add_test(tcase, bad_keys_in_every_operation);
-    tcase_add_loop_test(tcase, kind_of_key_in_every_operation, 0, KEY_N_KINDS);
     tcase_add_test(tcase, kind_of_a_later_version_in_every_operation);
     tcase_add_test(tcase, own_key_and_credentials_of_others);
     tcase_add_test(tcase, audit_events_are_for_admins);
