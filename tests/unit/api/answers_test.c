@@ -64,6 +64,11 @@ START_TEST(options_needs_nothing)
         ck_assert_msg(client_has_header(&client, cases[i].allow), "%s",
                       client.response.headers.data);
     }
+    for (const struct route *route = api_routes; route->method; route++) {
+        client_prepare(&client, "OPTIONS", route->path, "");
+        fault_no_key(&client.request);
+        ck_assert_int_eq(client_send(&client), 204);
+    }
     ck_assert_int_eq(client_ask(&client, "OPTIONS", "/nothing", ""), 404);
 }
 END_TEST

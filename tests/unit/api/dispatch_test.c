@@ -68,6 +68,11 @@ static void malformed_query(struct request *request)
     request->query = "%";
 }
 
+static void limit_out_of_range(struct request *request)
+{
+    request->query = "limit=0";
+}
+
 static void cut_body(struct request *request)
 {
     request->body_state = BODY_CUT;
@@ -148,6 +153,7 @@ enum applies {
     TO_WRITES,
     TO_MODULES, /* writes of them */
     TO_OTHERS,
+    TO_LISTS,
     TO_MISSING,
     TO_MALFORMED
 };
@@ -183,6 +189,7 @@ static const struct gate {
     {10, 213, 400, WITH_BODY, no_json},
     {10, 214, 400, WITH_BODY, unknown_member},
     {10, 0, 400, WITH_BODY, wrong_type},
+    {10, 233, 400, TO_LISTS, limit_out_of_range},
     {11, 9005, 403, TO_WRITES, read_only_key},
     {11, 9080, 403, TO_MODULES, own_key},
     {11, 9071, 403, TO_OTHERS, gateway_key},
@@ -207,6 +214,11 @@ static bool gate_applies(const struct gate *gate, const struct operation *operat
         return operation->writes && strncmp(operation->path, "/edges/", 7) == 0;
     case TO_OTHERS:
         return strcmp(operation->path, "/ssh_decisions") != 0;
+    case TO_LISTS:
+        return strcmp(operation->method, "GET") == 0 &&
+               (strcmp(operation->path, "/ssh_credentials") == 0 ||
+                strcmp(operation->path, "/audit_events") == 0 ||
+                strstr(operation->path, "_modules") != NULL);
     case TO_MISSING:
         return operation->missing != 0;
     case TO_MALFORMED:
@@ -279,6 +291,31 @@ START_TEST(every_two_gates)
     printf("pairs of gates: %d cases\n", n_cases);
     ck_assert_int_gt(n_cases, 1000);
     ck_assert_int_eq(client_changes(&client), before);
+}
+END_TEST
+
+/* What a body says is read before permission to name its owner. */
+START_TEST(input_before_permission_to_name_an_owner)
+{
+#define OTHERS_AND(members) "{\"owner_id\":\"" CLIENT_ADMIN_ID "\"," members "}"
+    static const struct {
+        const char *body;
+        int error;
+    } cases[] = {
+        {OTHERS_AND("\"public_key\":\"" CLIENT_KEY "\""), 630},
+        {OTHERS_AND("\"x\":1"), 214},
+        {OTHERS_AND("\"acl\":1"), 215},
+        {OTHERS_AND("\"acl\":[\"x\"]"), 600},
+        {OTHERS_AND("\"public_key\":null"), 611},
+        {OTHERS_AND("\"public_key\":\"x\""), 612},
+    };
+#undef OTHERS_AND
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        client_ask_as(&client, CLIENT_MEMBER_KEY, "POST", "/ssh_credentials", cases[i].body);
+        ck_assert_msg(client_error(&client) == cases[i].error, "%s: %s", cases[i].body,
+                      client_body(&client));
+    }
 }
 END_TEST
 
@@ -388,6 +425,7 @@ Suite *dispatch_suite(void)
     tcase_add_test(tcase, nothing_wrong);
     tcase_add_test(tcase, every_gate_alone);
     tcase_add_test(tcase, every_two_gates);
+    tcase_add_test(tcase, input_before_permission_to_name_an_owner);
     tcase_add_test(tcase, host_is_looked_at_with_a_key_only);
     tcase_add_test(tcase, blanks_make_no_other_caller);
     tcase_add_test(tcase, no_key_is_one_caller);
