@@ -62,20 +62,9 @@ class Admissions(Case):
                      {"edge_id": "e", "id": "r", "provider": {"provider_a": {}}}):
             self.assertEqual(self.ask(body), plain)
 
-    def test_faults_of_the_body(self):
-        """The same as those of a PUT."""
-        n = 0
-        for expected, body, why, _ in cases.read("oauth_module.cases"):
-            number, _, field = expected.partition(" ")
-            if not number.isdigit() or number == "9013":
-                continue
-            n += 1
-            with self.subTest(why):
-                self.assert_error(self.client.call("POST", ADMISSIONS, body), int(number), field)
-        self.assertGreater(n, 60)
-
     def test_limits_of_the_body(self):
-        """Also the same as those of a PUT."""
+        """The same as those of a PUT, whose reader it has: model/oauth_module of the unit tests has all
+        faults of a body."""
         long, many = "x" * 1025, range(1001)
         for member, value, number in (
                 ("scopes", ["s%d" % i for i in many], 7056), ("scopes", ["s", "s"], 9017),
