@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/standard.h"
+#include "base/standard_fds.h"
 #include "base/utf8.h"
 #include "conf/print.h"
 #include "ctl/option_values.h"
@@ -164,7 +164,7 @@ int main(int argc, char **argv)
     char **words = argv + 1;
     int status;
 
-    if (!standard_fill())
+    if (!standard_fds_fill())
         return CTL_CANNOT_TELL; /* also before 'permits', where CTL_FAILED is no */
     signal(SIGPIPE, SIG_IGN);
     if (argc < 1)

@@ -9,7 +9,7 @@
 
 #include "base/number.h"
 #include "base/process.h"
-#include "base/standard.h"
+#include "base/standard_fds.h"
 #include "conf/print.h"
 #include "crypt/crypt.h"
 #include "gate/fetch.h"
@@ -235,7 +235,7 @@ int main(int argc, char **argv)
 {
     struct options options = {.place.mode = 0660};
     struct gate gate = {.listen_fd = -1, .handover = {-1, -1}, .kept = {.pair = {-1, -1}}};
-    int status = standard_fill() ? read_command_line(argc, argv, &options) : EXIT_FAILURE;
+    int status = standard_fds_fill() ? read_command_line(argc, argv, &options) : EXIT_FAILURE;
 
     if (status >= 0)
         return status;

@@ -15,7 +15,7 @@
 
 #include "base/listen.h"
 #include "base/process.h"
-#include "base/standard.h"
+#include "base/standard_fds.h"
 #include "base/systemd.h"
 #include "conf/print.h"
 #include "gateway/drivers.h"
@@ -202,7 +202,7 @@ int main(int argc, char **argv)
 {
     static struct gateway gateway; /* all zero, as it is large: none of it is in the file */
     const char *conf_path = NULL;
-    int status = standard_fill() ? read_options(argc, argv, &conf_path) : EXIT_FAILURE;
+    int status = standard_fds_fill() ? read_options(argc, argv, &conf_path) : EXIT_FAILURE;
 
     if (status >= 0)
         return status;

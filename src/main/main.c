@@ -9,7 +9,7 @@
 
 #include "base/number.h"
 #include "base/process.h"
-#include "base/standard.h"
+#include "base/standard_fds.h"
 #include "conf/print.h"
 #include "confined/confined.h"
 #include "main/process.h"
@@ -180,7 +180,7 @@ int main(int argc, char **argv)
     struct options options = {.place.mode = 0660};
     struct process process = {
         .listen_fd = STDIN_FILENO, .handover = {-1, -1}, .kept = {.pair = {-1, -1}}};
-    int status = standard_fill() ? parse_options(argc, argv, &options) : EXIT_FAILURE;
+    int status = standard_fds_fill() ? parse_options(argc, argv, &options) : EXIT_FAILURE;
 
     if (status >= 0)
         return status;

@@ -10,7 +10,7 @@
 #include "ask/ask.h"
 #include "base/ascii.h"
 #include "base/log.h"
-#include "base/standard.h"
+#include "base/standard_fds.h"
 
 /* sshd itself never gives up on the command. */
 #define TIMEOUT_MS 1500
@@ -176,7 +176,7 @@ out:
 int main(int argc, char **argv)
 {
     struct login login = {.account = "", .socket_path = ADIT_GATEWAY_SOCKET_PATH};
-    int status = standard_fill() ? parse_arguments(argc, argv, &login) : EXIT_CANNOT_TELL;
+    int status = standard_fds_fill() ? parse_arguments(argc, argv, &login) : EXIT_CANNOT_TELL;
 
     return status >= 0 ? status : look_up(&login);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The standard descriptors. */
-#include "base/standard.h"
+#include "base/standard_fds.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ static bool fill_lowest(void)
     return pipe(ends) == 0 && close(ends[1]) == 0;
 }
 
-bool standard_fill(void)
+bool standard_fds_fill(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) < 0 && !fill_lowest()) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the standard descriptors. */
-#include "base/standard.h"
+#include "base/standard_fds.h"
 
 #include <check.h>
 #include <errno.h>
@@ -34,7 +34,7 @@ static bool fills(int closed)
             dup2(next, fd);
     }
     close(next);
-    ok = standard_fill() && fcntl(next, F_GETFD) < 0;
+    ok = standard_fds_fill() && fcntl(next, F_GETFD) < 0;
     for (int fd = 0; fd <= 2; fd++) {
         char byte = 'x';
 
@@ -56,9 +56,9 @@ START_TEST(closed_descriptors_are_filled)
 }
 END_TEST
 
-Suite *standard_suite(void)
+Suite *standard_fds_suite(void)
 {
-    Suite *suite = suite_create("base/standard");
+    Suite *suite = suite_create("base/standard_fds");
     TCase *tests = tcase_create("standard");
 
     tcase_add_loop_test(tests, closed_descriptors_are_filled, 0, 8);
