@@ -8,7 +8,7 @@
 #include "gateway/authority.h"
 #include "gateway/edge_files.h"
 #include "gateway/edges_inside.h"
-#include "gateway/nobody.h"
+#include "gateway/unissued_ca.h"
 #include "gateway/whole_file.h"
 
 /* Changes within this time share a reload. */
@@ -200,7 +200,7 @@ static bool write_edge(struct edges *edges, struct edge *edge, int64_t now_ms)
     }
     edge->trusts_nobody = rule.asks && rule.pem.len == 0;
     if (rule.pem.len == 0)
-        buf_puts(&rule.pem, NOBODY_PEM);
+        buf_puts(&rule.pem, UNISSUED_CA_PEM);
     errno = ENOMEM;
     ok = !rule.pem.failed && lock_folder(edges) && write_rule(edges, edge, &rule, now_ms);
     if (!ok) {

@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "gateway/edge_files.h"
-#include "gateway/nobody.h"
+#include "gateway/unissued_ca.h"
 #include "gateway/whole_file.h"
 
 #define ANSWER_TIMEOUT_S 2
@@ -180,7 +180,7 @@ static bool set_authorities_or_none(struct talk *talk, bool *named)
     ok = ok && set_authorities(talk, &pem, named);
     if (!ok) {
         buf_clear(&pem);
-        buf_puts(&pem, NOBODY_PEM);
+        buf_puts(&pem, UNISSUED_CA_PEM);
         if (set_authorities(talk, &pem, named) && *named)
             fprintf(stderr, "edge %s refuses all certificates in HAProxy\n", talk->id);
     }

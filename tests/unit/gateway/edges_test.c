@@ -15,7 +15,7 @@
 #include "faults.h"
 #include "folder.h"
 #include "gateway/edge_files.h"
-#include "gateway/nobody.h"
+#include "gateway/unissued_ca.h"
 #include "suites.h"
 
 #define HEADER "# Written by adit-gateway, which overwrites changes.\n"
@@ -160,7 +160,7 @@ static void expect_rule(const char *edge_id, const char *pem)
     char text[1024];
 
     snprintf(name, sizeof name, "output/%s.pem", edge_id);
-    expect_file(name, pem ? pem : NOBODY_PEM);
+    expect_file(name, pem ? pem : UNISSUED_CA_PEM);
     snprintf(name, sizeof name, "output/%s.nginx", edge_id);
     snprintf(text, sizeof text,
              HEADER "ssl_client_certificate %s/%s.pem;\nssl_trusted_certificate \"\";\n"
@@ -188,15 +188,15 @@ START_TEST(what_the_files_say)
     } cases[] = {
         {NULL, NULL},
         {&disabled, NULL},
-        {&trusts_none, NOBODY_PEM},
+        {&trusts_none, UNISSUED_CA_PEM},
         {&(struct trial){.ids = {"ca-1"}}, (folder_add_certificate(&one, "authority-1"), one.data)},
         {&trusts_both, (folder_add_certificate(&both, "authority-1"),
                         folder_add_certificate(&both, "authority-2"), both.data)},
         {&(struct trial){.ids = {"unknown", "ca-1"}}, one.data},
         {&(struct trial){.ids = {"leaf", "ca-1", "../authorities/ca-2", "ca-1 ca-2"}}, one.data},
-        {&(struct trial){.ids = {"unknown"}}, NOBODY_PEM},
-        {&(struct trial){.ids = {"leaf"}}, NOBODY_PEM},
-        {&(struct trial){.ids = {"..", "", "../authorities/ca-1", "/etc/passwd"}}, NOBODY_PEM},
+        {&(struct trial){.ids = {"unknown"}}, UNISSUED_CA_PEM},
+        {&(struct trial){.ids = {"leaf"}}, UNISSUED_CA_PEM},
+        {&(struct trial){.ids = {"..", "", "../authorities/ca-1", "/etc/passwd"}}, UNISSUED_CA_PEM},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -218,8 +218,8 @@ START_TEST(without_a_database)
     settings.edges = two_edges;
     edges = open_edges();
     settle(edges);
-    expect_rule("edge-1", NOBODY_PEM);
-    expect_rule("edge-2", NOBODY_PEM);
+    expect_rule("edge-1", UNISSUED_CA_PEM);
+    expect_rule("edge-2", UNISSUED_CA_PEM);
     put(edges, &trusts_1);
     settle(edges);
     edges_free(edges);
@@ -229,7 +229,7 @@ START_TEST(without_a_database)
     settle(edges);
     folder_add_certificate(&pem, "authority-1");
     expect_rule("edge-1", pem.data);
-    expect_rule("edge-2", NOBODY_PEM);
+    expect_rule("edge-2", UNISSUED_CA_PEM);
     edges_free(edges);
     buf_free(&pem);
 }
@@ -347,7 +347,7 @@ START_TEST(an_authority_that_changes)
 
     put(edges, &(struct trial){.ids = {"ca-3"}});
     settle(edges);
-    expect_rule("edge-1", NOBODY_PEM);
+    expect_rule("edge-1", UNISSUED_CA_PEM);
     folder_copy("authorities/ca-3", "authority-1");
     skipped_ms += 2000;
     ck_assert_int_le(edges_next(edges, now_ms()), now_ms());
@@ -357,7 +357,7 @@ START_TEST(an_authority_that_changes)
     ck_assert_int_eq(unlink(folder_path("authorities/ca-3")), 0);
     skipped_ms += 2000;
     settle(edges);
-    expect_rule("edge-1", NOBODY_PEM);
+    expect_rule("edge-1", UNISSUED_CA_PEM);
     edges_free(edges);
     buf_free(&pem);
 }
@@ -538,7 +538,7 @@ START_TEST(wider_and_narrower)
     struct edge_rule both = {.asks = true};
     bool any;
 
-    buf_puts(&open_rule.pem, NOBODY_PEM);
+    buf_puts(&open_rule.pem, UNISSUED_CA_PEM);
     folder_add_certificate(&one.pem, "authority-1");
     folder_add_certificate(&both.pem, "authority-2");
     folder_add_certificate(&both.pem, "authority-1");

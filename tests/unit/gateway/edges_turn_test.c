@@ -10,7 +10,7 @@
 #include "folder.h"
 #include "gateway/edge_files.h"
 #include "gateway/edges_inside.h"
-#include "gateway/nobody.h"
+#include "gateway/unissued_ca.h"
 #include "suites.h"
 
 #define N_EDGES 3
@@ -85,7 +85,7 @@ static size_t count_written(bool trusts_nobody)
 
         snprintf(name, sizeof name, "output/edge-%d.pem", i);
         if (folder_read(name, &pem))
-            n += (strcmp(pem.data, NOBODY_PEM) == 0) == trusts_nobody;
+            n += (strcmp(pem.data, UNISSUED_CA_PEM) == 0) == trusts_nobody;
         buf_free(&pem);
     }
     return n;

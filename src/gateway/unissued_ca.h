@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The certificate authority that no client certificate is from. */
-#ifndef ADIT_GATEWAY_NOBODY_H
-#define ADIT_GATEWAY_NOBODY_H
+#ifndef ADIT_GATEWAY_UNISSUED_CA_H
+#define ADIT_GATEWAY_UNISSUED_CA_H
 
 /* Valid until 2126.  Its key was never stored:
  *   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout /dev/null \
  *       -days 36525 -subj /O=Adit/CN=nobody -addext basicConstraints=critical,CA:TRUE,pathlen:0 \
  *       -addext keyUsage=critical,keyCertSign */
-#define NOBODY_PEM                                                                                 \
+#define UNISSUED_CA_PEM                                                                            \
     "-----BEGIN CERTIFICATE-----\n"                                                                \
     "MIIBqTCCAVCgAwIBAgIUYPjw5CVZUldgTnTPZoeH1U6DC/AwCgYIKoZIzj0EAwIw\n"                           \
     "IDENMAsGA1UECgwEQWRpdDEPMA0GA1UEAwwGbm9ib2R5MCAXDTI2MTEyMjEyMjUz\n"                           \
