@@ -104,7 +104,7 @@ static void log_written(const struct edges *edges, struct edge *edge, const stru
                         int64_t now_ms)
 {
     const struct log_source source = source_of_edge(edge);
-    bool is_often = edge->written_ms > 0 && now_ms < edge->written_ms + WAY_QUIET_MS;
+    bool is_often = edge->written_ms > 0 && now_ms < edge->written_ms + RELOAD_QUIET_MS;
     const struct log_pair pairs[] = {
         {"edge", edge->id},
         {"verify", edge_files_value(rule->asks)},

@@ -130,14 +130,14 @@ static bool split_command(struct edges *edges)
 
 void edges_want_ways(struct edges *edges, int64_t at_ms)
 {
-    way_want(&edges->command, edges->version, at_ms);
-    way_want(&edges->haproxy, edges->version, at_ms);
+    reload_want(&edges->command, edges->version, at_ms);
+    reload_want(&edges->haproxy, edges->version, at_ms);
 }
 
 void edges_want_ways_rare(struct edges *edges, int64_t at_ms)
 {
-    way_want_rare(&edges->command, edges->version, at_ms);
-    way_want_rare(&edges->haproxy, edges->version, at_ms);
+    reload_want_rare(&edges->command, edges->version, at_ms);
+    reload_want_rare(&edges->haproxy, edges->version, at_ms);
 }
 
 /* A reload that the last process owed is due for all edges. */
@@ -172,8 +172,8 @@ struct edges *edges_new(const struct conf_mutual_tls *settings, const struct log
     edges->watch.path = settings->haproxy;
     haproxy_watch_init(&edges->watch);
     edges->tell_at_ms = JOB_NEVER;
-    way_init(&edges->command, RELOAD_LIMIT_MS);
-    way_init(&edges->haproxy, RELOAD_LIMIT_MS);
+    reload_init(&edges->command, RELOAD_LIMIT_MS);
+    reload_init(&edges->haproxy, RELOAD_LIMIT_MS);
     if (copy_edges(edges) && share_versions(edges) && split_command(edges)) {
         edges->haproxy.used = settings->haproxy[0] != '\0' && edges->n > 0;
         edges->haproxy.job.limit_ms += (int)edges->n * HAPROXY_LIMIT_MS;
@@ -226,7 +226,7 @@ struct edges_count edges_count(const struct edges *edges)
 /* Returns whether some server may not obey the files yet. */
 static bool any_owes(const struct edges *edges)
 {
-    return way_owes(&edges->command) || way_owes(&edges->haproxy);
+    return reload_owes(&edges->command) || reload_owes(&edges->haproxy);
 }
 
 static void forget_debt(struct edges *edges)
@@ -256,7 +256,7 @@ static void tell_anew(struct edges *edges, int64_t now_ms)
         if (edge->narrowed > 0 && edge->narrowed_ms >= edges->watch.begun_ms)
             edge->narrowed = edges->version;
     }
-    way_want_soon(&edges->haproxy, edges->version, now_ms);
+    reload_want_soon(&edges->haproxy, edges->version, now_ms);
 }
 
 static void tick_watch(struct edges *edges, int64_t now_ms)
@@ -276,23 +276,23 @@ static bool any_stale(const struct edges *edges)
     return edges_stale(edges, &id, 1).n > 0;
 }
 
-static int64_t gathered_ms(const struct way *way)
+static int64_t gathered_ms(const struct reload *reload)
 {
-    return way->changed_ms + GATHER_MS;
+    return reload->changed_ms + GATHER_MS;
 }
 
 /* One reload is for all edges that changed. */
-static bool gathers_changes(const struct edges *edges, const struct way *way, int64_t now_ms)
+static bool gathers_changes(const struct edges *edges, const struct reload *reload, int64_t now_ms)
 {
-    return way->job.pid == 0 && now_ms < gathered_ms(way) &&
+    return reload->job.pid == 0 && now_ms < gathered_ms(reload) &&
            (edges->write_next > 0 || any_stale(edges));
 }
 
-static void tick_way(struct edges *edges, struct way *way, int64_t now_ms)
+static void tick_reload(struct edges *edges, struct reload *reload, int64_t now_ms)
 {
-    if (gathers_changes(edges, way, now_ms))
+    if (gathers_changes(edges, reload, now_ms))
         return;
-    if (way_tick(way, edges->version, now_ms, edges->log))
+    if (reload_tick(reload, edges->version, now_ms, edges->log))
         forget_debt(edges);
 }
 
@@ -303,23 +303,24 @@ void edges_tick(struct edges *edges, int64_t now_ms)
     if (now_ms >= edges->write_at_ms && edges_any_due(edges))
         edges_write_next(edges, now_ms);
     tick_watch(edges, now_ms);
-    tick_way(edges, &edges->command, now_ms);
-    tick_way(edges, &edges->haproxy, now_ms);
+    tick_reload(edges, &edges->command, now_ms);
+    tick_reload(edges, &edges->haproxy, now_ms);
 }
 
 /* What ends the gathering sooner is a tick's own work, or comes before the next one. */
-static int64_t next_of_way(const struct edges *edges, const struct way *way, int64_t now_ms)
+static int64_t next_of_reload(const struct edges *edges, const struct reload *reload,
+                              int64_t now_ms)
 {
-    int64_t next_ms = job_next(&way->job, now_ms);
-    bool waits = next_ms < gathered_ms(way) && gathers_changes(edges, way, now_ms);
+    int64_t next_ms = job_next(&reload->job, now_ms);
+    bool waits = next_ms < gathered_ms(reload) && gathers_changes(edges, reload, now_ms);
 
-    return waits ? gathered_ms(way) : next_ms;
+    return waits ? gathered_ms(reload) : next_ms;
 }
 
 int64_t edges_next(const struct edges *edges, int64_t now_ms)
 {
-    int64_t next_ms = clock_earlier(next_of_way(edges, &edges->command, now_ms),
-                                    next_of_way(edges, &edges->haproxy, now_ms));
+    int64_t next_ms = clock_earlier(next_of_reload(edges, &edges->command, now_ms),
+                                    next_of_reload(edges, &edges->haproxy, now_ms));
 
     if (edges->n > 0)
         next_ms = clock_earlier(next_ms, edges->look_at_ms);
@@ -341,8 +342,8 @@ void edges_status(const struct edges *edges, struct buf *out)
 
     buf_printf(out, "edges %zu\nedges_open %zu\nedges_nobody %zu\nedges_due %zu\n", count.n,
                count.n_open, count.n_nobody, count.n_due);
-    buf_printf(out, "reload %s\nhaproxy %s\n", way_status(&edges->command),
-               is_haproxy_new(edges) ? WAY_DUE : way_status(&edges->haproxy));
+    buf_printf(out, "reload %s\nhaproxy %s\n", reload_status(&edges->command),
+               is_haproxy_new(edges) ? RELOAD_DUE : reload_status(&edges->haproxy));
 }
 
 bool edges_are_due(const struct edges *edges)

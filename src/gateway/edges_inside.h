@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the rooms of the edges share: edges (the ways, and what is due), edge_modules (what is
+/* What the rooms of the edges share: edges (the reloads, and what is due), edge_modules (what is
  * stored) and edge_writing (the files). */
 #ifndef ADIT_GATEWAY_EDGES_INSIDE_H
 #define ADIT_GATEWAY_EDGES_INSIDE_H
@@ -7,8 +7,8 @@
 #include "gateway/authority.h"
 #include "gateway/edges.h"
 #include "gateway/haproxy_watch.h"
+#include "gateway/reload.h"
 #include "gateway/told.h"
-#include "gateway/way.h"
 
 /* The file in the output folder while a reload is due, so that the next start knows of it. */
 #define EDGES_DUE_FILE ".reload-due"
@@ -66,8 +66,8 @@ struct edges {
     struct edge_reading reading;
     int64_t look_at_ms;
     size_t look_next; /* where a round of looking goes on */
-    struct way command;
-    struct way haproxy;
+    struct reload command;
+    struct reload haproxy;
     uint64_t *haproxy_obeys; /* the version of each edge, shared with the child that tells it */
     struct haproxy_watch watch;
     int64_t tell_at_ms; /* when a new process of HAProxy is told of all edges; JOB_NEVER: there is
@@ -79,7 +79,7 @@ size_t edges_count_words(const char *text);
 /* The servers have to obey the newest version. */
 void edges_want_ways(struct edges *edges, int64_t at_ms);
 
-/* The same for a rare change: see way_want_rare(). */
+/* The same for a rare change: see reload_want_rare(). */
 void edges_want_ways_rare(struct edges *edges, int64_t at_ms);
 
 /* Logs what of an authority is left out.  The stamp is its file's; NULL: it can have none. */

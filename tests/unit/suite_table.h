@@ -138,7 +138,7 @@ SUITE(gateway_judge_edges_suite)
 SUITE(gateway_judge_nodes_suite)
 SUITE(gateway_judge_volume_suite)
 SUITE(gateway_session_suite)
-SUITE(gateway_way_suite)
+SUITE(gateway_reload_suite)
 
 /* keyring */
 SUITE(keyring_suite)

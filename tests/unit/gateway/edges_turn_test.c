@@ -158,7 +158,7 @@ START_TEST(a_reload_while_edges_are_due)
     ck_assert_uint_eq(edges_count(edges).n_due, 2);
     ck_assert_int_gt(edges->command.job.pid, 0);
     while (edges->command.job.pid > 0)
-        way_tick(&edges->command, edges->version, now_ms, &quiet);
+        reload_tick(&edges->command, edges->version, now_ms, &quiet);
     /* The next one waits anew. */
     tick_until(2);
     ck_assert_int_eq(edges->command.job.pid, 0);
@@ -209,7 +209,7 @@ START_TEST(who_changes_one_module_again_and_again)
     ck_assert(reload_due());
     enable(true, false);
     ck_assert(!reload_due());
-    now_ms += WAY_RARE_REST_MS;
+    now_ms += RELOAD_RARE_REST_MS;
     enable(true, true);
     ck_assert(!reload_due());
 }
