@@ -123,17 +123,17 @@ static bool find_monitor(const struct asker *asker, struct proc *monitor, int *f
     return false;
 }
 
-static void forget(struct gateway *gateway, struct session *session)
+static void forget(struct gateway *gateway, struct ssh_session *session)
 {
     state_remove(&gateway->state, session->pid);
-    sessions_remove(&gateway->sessions, session);
+    ssh_sessions_remove(&gateway->sessions, session);
 }
 
 /* Returns the session of a monitor, which may be new, or NULL.  Takes over fd. */
-static struct session *session_of(struct gateway *gateway, const struct asker *asker,
-                                  const struct proc *monitor, int fd)
+static struct ssh_session *session_of(struct gateway *gateway, const struct asker *asker,
+                                      const struct proc *monitor, int fd)
 {
-    struct session *session = sessions_find(&gateway->sessions, monitor->pid);
+    struct ssh_session *session = ssh_sessions_find(&gateway->sessions, monitor->pid);
 
     if (session && session->started != monitor->started) {
         forget(gateway, session);
@@ -143,18 +143,18 @@ static struct session *session_of(struct gateway *gateway, const struct asker *a
         close(fd);
         return session;
     }
-    session = sessions_add(&gateway->sessions, monitor->pid, monitor->started, fd);
+    session = ssh_sessions_add(&gateway->sessions, monitor->pid, monitor->started, fd);
     if (!session)
         close(fd);
     else if (!loop_watch(gateway->epoll, fd, LOOP_PROCESS) ||
              !login_begin(gateway, session, asker->pid)) {
-        sessions_remove(&gateway->sessions, session);
+        ssh_sessions_remove(&gateway->sessions, session);
         session = NULL;
     }
     return session;
 }
 
-static bool is_registered(const struct session *session, const struct login *login,
+static bool is_registered(const struct ssh_session *session, const struct login *login,
                           const struct judge_grant *grant)
 {
     return text_eq(text_of(session->account_id), grant->account_id) &&
@@ -163,7 +163,7 @@ static bool is_registered(const struct session *session, const struct login *log
            text_lists_equal(session->granted, grant->granted);
 }
 
-static void name_session(struct session *session, const struct login *login,
+static void name_session(struct ssh_session *session, const struct login *login,
                          const struct judge_grant *grant)
 {
     snprintf(session->account_id, sizeof session->account_id, "%.*s", (int)grant->account_id.len,
@@ -176,11 +176,11 @@ static void name_session(struct session *session, const struct login *login,
 }
 
 /* Registers what the monitor is granted, before it hears of it.  Returns false with the reason. */
-static bool register_session(struct gateway *gateway, struct session *session,
+static bool register_session(struct gateway *gateway, struct ssh_session *session,
                              const struct judge_grant *grant, const char **why)
 {
     *why = "out of memory";
-    if (!session_set_lists(session, grant->credential_ids, grant->granted) ||
+    if (!ssh_session_set_lists(session, grant->credential_ids, grant->granted) ||
         !login_set_owners(session, grant->owner_ids))
         return false;
     login_make_room(gateway, session);
@@ -220,7 +220,7 @@ static enum textfile_look_up look_up_of(enum judge_verdict verdict, bool is_gran
 
 /* The last key that was looked up for a monitor counts: sshd looks a key up once more when it
  * checks the signature. */
-static void grant_key(struct gateway *gateway, struct login *login, struct session *session,
+static void grant_key(struct gateway *gateway, struct login *login, struct ssh_session *session,
                       int64_t asked_us, struct buf *answer)
 {
     struct arena arena = {0};
@@ -235,9 +235,10 @@ static void grant_key(struct gateway *gateway, struct login *login, struct sessi
     /* sshd's second look-up of a login writes no file: its answer is that of the first. */
     if (is_granted && !is_registered(session, login, &grant)) {
         name_session(session, login, &grant);
-        crowd = crowd_admit(
-            &gateway->conf.gateway, &gateway->sessions, session, grant.owner_ids,
-            session_list_bytes(grant.credential_ids) + session_list_bytes(grant.granted), &arena);
+        crowd = crowd_admit(&gateway->conf.gateway, &gateway->sessions, session, grant.owner_ids,
+                            ssh_session_list_bytes(grant.credential_ids) +
+                                ssh_session_list_bytes(grant.granted),
+                            &arena);
         is_granted = !crowd && register_session(gateway, session, &grant, &why);
     }
     if (is_granted) {
@@ -296,7 +297,7 @@ static void tell_key(struct gateway *gateway, const struct asker *asker, struct 
                      struct buf *answer)
 {
     struct login login = read_login(rest);
-    struct session *session;
+    struct ssh_session *session;
     struct proc monitor;
     int fd;
 
@@ -328,7 +329,7 @@ static void tell_sessions(const struct gateway *gateway, struct buf *answer)
 {
     reply(answer, ASK_OK, NULL);
     for (size_t i = 0; i < gateway->sessions.n; i++) {
-        const struct session *session = gateway->sessions.items[i];
+        const struct ssh_session *session = gateway->sessions.items[i];
 
         if (session->is_ending)
             continue;
@@ -342,14 +343,14 @@ static void tell_sessions(const struct gateway *gateway, struct buf *answer)
 
 static void end_on_request(struct gateway *gateway, struct text rest, struct buf *answer)
 {
-    struct session *session = NULL;
+    struct ssh_session *session = NULL;
     uint64_t pid;
 
     if (number_read(ask_next_line(&rest), 10, INT32_MAX, &pid))
-        session = sessions_find(&gateway->sessions, (pid_t)pid);
+        session = ssh_sessions_find(&gateway->sessions, (pid_t)pid);
     if (session && !session->is_ending)
-        session_end(&gateway->sessions, session, SESSION_STOPPED, &gateway->conf.log,
-                    clock_steady_ms());
+        ssh_session_end(&gateway->sessions, session, SSH_SESSION_STOPPED, &gateway->conf.log,
+                        clock_steady_ms());
     reply(answer, session ? ASK_OK : ASK_NONE, NULL);
 }
 

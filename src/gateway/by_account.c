@@ -110,10 +110,10 @@ static void mark_account(struct gateway *gateway, const struct follow *follow,
     if (strcmp(gateway->conf.gateway.account, follow->account_id) == 0)
         gateway->edges_are_marked = true;
     for (size_t i = 0; i < gateway->sessions.n; i++) {
-        struct session *session = gateway->sessions.items[i];
+        struct ssh_session *session = gateway->sessions.items[i];
 
         if (strcmp(session->account_id, follow->account_id) == 0)
-            session_mark(session, SESSION_SWEPT);
+            ssh_session_mark(session, SSH_SESSION_SWEPT);
     }
 }
 

@@ -16,15 +16,15 @@
 /* Of so many sessions that there are descriptors for, one may be a login that goes on. */
 #define SESSIONS_PER_LOGIN 4
 
-static void count_in(struct crowd_part *part, const struct session *session)
+static void count_in(struct crowd_part *part, const struct ssh_session *session)
 {
     part->n++;
     part->bytes += SESSION_BYTES + session->list_bytes;
 }
 
-static size_t login_bytes(const struct session *session)
+static size_t login_bytes(const struct ssh_session *session)
 {
-    return SESSION_BYTES + session->list_bytes + session_list_bytes(session->owner_ids);
+    return SESSION_BYTES + session->list_bytes + ssh_session_list_bytes(session->owner_ids);
 }
 
 /* ---- owners ---- */
@@ -64,8 +64,8 @@ static bool sort_owners(struct text_list ids, struct arena *arena, struct crowd 
 
 /* ---- counting ---- */
 
-static void count_other(struct crowd *crowd, const struct session *session,
-                        const struct session *other)
+static void count_other(struct crowd *crowd, const struct ssh_session *session,
+                        const struct ssh_session *other)
 {
     struct crowd_owner *owner;
 
@@ -80,14 +80,14 @@ static void count_other(struct crowd *crowd, const struct session *session,
         count_in(&crowd->of_key, other);
 }
 
-bool crowd_count(const struct sessions *sessions, const struct session *session,
+bool crowd_count(const struct ssh_sessions *sessions, const struct ssh_session *session,
                  struct text_list owner_ids, struct arena *arena, struct crowd *crowd)
 {
     *crowd = (struct crowd){.n_owners = 0};
     if (!sort_owners(owner_ids, arena, crowd))
         return false;
     for (size_t i = 0; i < sessions->n; i++) {
-        const struct session *other = sessions->items[i];
+        const struct ssh_session *other = sessions->items[i];
 
         if (other->login_pid > 0)
             crowd->login_bytes += login_bytes(other);
@@ -136,14 +136,14 @@ static bool has_place(size_t most, size_t most_of_account, const struct crowd *c
     return leaves_room(most, most_of_account, &amounts, 1);
 }
 
-bool crowd_has_bytes(const struct crowd *crowd, const struct session *session, size_t bytes)
+bool crowd_has_bytes(const struct crowd *crowd, const struct ssh_session *session, size_t bytes)
 {
     if (session->login_pid > 0)
         return crowd->login_bytes + bytes <= CROWD_LOGINS_BYTES_MAX;
     return has_bytes(crowd, find_owner(crowd, text_of(session->owner_id)), bytes);
 }
 
-void crowd_grow(struct crowd *crowd, const struct session *session, size_t bytes)
+void crowd_grow(struct crowd *crowd, const struct ssh_session *session, size_t bytes)
 {
     if (session->login_pid > 0) {
         crowd->login_bytes += bytes;
@@ -193,8 +193,8 @@ static const char *why_full(const struct conf_gateway *conf, const struct crowd 
     return NULL;
 }
 
-const char *crowd_admit(const struct conf_gateway *conf, const struct sessions *sessions,
-                        struct session *session, struct text_list owner_ids, size_t list_bytes,
+const char *crowd_admit(const struct conf_gateway *conf, const struct ssh_sessions *sessions,
+                        struct ssh_session *session, struct text_list owner_ids, size_t list_bytes,
                         struct arena *arena)
 {
     const char *fault = NULL;
@@ -213,25 +213,26 @@ const char *crowd_admit(const struct conf_gateway *conf, const struct sessions *
 
 /* ---- logins ---- */
 
-static bool is_older(const struct session *session, const struct session *other)
+static bool is_older(const struct ssh_session *session, const struct ssh_session *other)
 {
     return session->started < other->started;
 }
 
-static bool takes_more(const struct session *session, const struct session *other)
+static bool takes_more(const struct ssh_session *session, const struct ssh_session *other)
 {
     size_t bytes = login_bytes(session), other_bytes = login_bytes(other);
 
     return bytes > other_bytes || (bytes == other_bytes && is_older(session, other));
 }
 
-struct session *crowd_surplus(const struct sessions *sessions, const struct session *asking)
+struct ssh_session *crowd_surplus(const struct ssh_sessions *sessions,
+                                  const struct ssh_session *asking)
 {
-    struct session *largest = NULL, *oldest = NULL;
+    struct ssh_session *largest = NULL, *oldest = NULL;
     size_t n = 0, bytes = 0;
 
     for (size_t i = 0; i < sessions->n; i++) {
-        struct session *session = sessions->items[i];
+        struct ssh_session *session = sessions->items[i];
 
         if (session->login_pid == 0)
             continue;

@@ -53,27 +53,28 @@ struct crowd {
 /* Counts the other sessions than this one that are of its account, for each of these owners, and of
  * its key.  It need not be in the table.  The list of owners is in the arena, their ids are the
  * caller's.  Returns false if memory runs out. */
-MUST_CHECK bool crowd_count(const struct sessions *sessions, const struct session *session,
+MUST_CHECK bool crowd_count(const struct ssh_sessions *sessions, const struct ssh_session *session,
                             struct text_list owner_ids, struct arena *arena, struct crowd *crowd);
 
 /* Returns whether a session of the key may keep so many bytes more.  It counts for one of the
  * owners, or among those whose clients have not logged in yet. */
-bool crowd_has_bytes(const struct crowd *crowd, const struct session *session, size_t bytes);
+bool crowd_has_bytes(const struct crowd *crowd, const struct ssh_session *session, size_t bytes);
 
 /* Counts bytes that such a session takes more. */
-void crowd_grow(struct crowd *crowd, const struct session *session, size_t bytes);
+void crowd_grow(struct crowd *crowd, const struct ssh_session *session, size_t bytes);
 
 /* Finds the first of the owners of a key who has room for one session more, with lists of so many
  * bytes, and names it in the session.  The session has its account and its key's fingerprint.
  * Returns NULL, or why there is no room, static.  Works in the arena. */
-const char *crowd_admit(const struct conf_gateway *conf, const struct sessions *sessions,
-                        struct session *session, struct text_list owner_ids, size_t list_bytes,
+const char *crowd_admit(const struct conf_gateway *conf, const struct ssh_sessions *sessions,
+                        struct ssh_session *session, struct text_list owner_ids, size_t list_bytes,
                         struct arena *arena);
 
 /* Returns a session that has to give way, as those whose clients have not logged in yet take too
  * many bytes or descriptors, or NULL: of bytes the one that takes most, and of such ones the
  * oldest; of descriptors, of which all take as many, the oldest.  Never the one that asks now: else
  * whoever fills this room with smaller or newer ones would keep its owner out. */
-struct session *crowd_surplus(const struct sessions *sessions, const struct session *asking);
+struct ssh_session *crowd_surplus(const struct ssh_sessions *sessions,
+                                  const struct ssh_session *asking);
 
 #endif

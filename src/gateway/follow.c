@@ -85,7 +85,8 @@ static void remove_unwanted(struct follows *follows)
     follows->at = at < n ? at : 0;
 }
 
-bool follows_renew(struct follows *follows, const struct sessions *sessions, const char *account_id)
+bool follows_renew(struct follows *follows, const struct ssh_sessions *sessions,
+                   const char *account_id)
 {
     bool ok;
 

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/ident.h"
 #include "base/must_check.h"
-#include "gateway/session.h"
+#include "gateway/ssh_session.h"
 
 struct follow {
     char account_id[IDENT_SIZE];
@@ -30,7 +30,7 @@ struct follows {
 /* Adds the accounts of the sessions and the one of the settings ("": none), and removes all others.
  * The next one to be asked for stays the next, or the one behind it if it is removed.  Returns
  * false if memory ran out; then some are missing. */
-MUST_CHECK bool follows_renew(struct follows *follows, const struct sessions *sessions,
+MUST_CHECK bool follows_renew(struct follows *follows, const struct ssh_sessions *sessions,
                               const char *account_id);
 
 /* Returns the account's, or NULL. */

@@ -15,7 +15,7 @@
 #include "gateway/glanced.h"
 #include "gateway/heavy_keys.h"
 #include "gateway/reading.h"
-#include "gateway/session.h"
+#include "gateway/ssh_session.h"
 #include "gateway/state.h"
 #include "gateway/textfile.h"
 #include "pg/pg.h"
@@ -36,7 +36,7 @@ struct gateway {
     struct pg *edges_pg; /* another session: a login does not wait for what is late about edges */
     struct crypt_hasher *hasher;
     struct state state;
-    struct sessions sessions;
+    struct ssh_sessions sessions;
     struct heavy_keys heavy_keys;
     struct heavy_keys light_keys; /* the others: they push out no heavy one */
     struct readings readings;

@@ -6,7 +6,7 @@
 
 #include "gateway/grant.h"
 #include "gateway/shared.h"
-#include "gateway/session.h"
+#include "gateway/ssh_session.h"
 
 /* Reading one takes the daemon as long as a hundred others, so whoever has some thousand must not
  * push out what is known of them. */
@@ -23,11 +23,12 @@
 struct heavy_key {
     char account_id[IDENT_SIZE]; /* "": the only one */
     char fingerprint[PUBLIC_KEY_FINGERPRINT_SIZE];
-    char digest[SESSION_DIGEST_SIZE]; /* of the glance that what follows holds for; "": of none */
-    char payer_id[IDENT_SIZE];        /* for whom reading it counts; "": not known */
-    const char *why;                  /* why it is refused, static; NULL: it is granted this: */
-    struct shared *ids;               /* of the account, its credentials and their owners */
-    struct shared *rules;             /* what sshd is told; other keys may hold it, too */
+    char digest[SSH_SESSION_DIGEST_SIZE]; /* of the glance that what follows holds for; "": of none
+                                           */
+    char payer_id[IDENT_SIZE];            /* for whom reading it counts; "": not known */
+    const char *why;                      /* why it is refused, static; NULL: it is granted this: */
+    struct shared *ids;                   /* of the account, its credentials and their owners */
+    struct shared *rules;                 /* what sshd is told; other keys may hold it, too */
     int64_t
         late_until_ms; /* no statement is made for it before (steady clock); 0: it was in time */
     uint64_t used;

@@ -271,7 +271,7 @@ static void mark_all(struct gateway *gateway)
 {
     gateway->edges_are_marked = true;
     for (size_t i = 0; i < gateway->sessions.n; i++)
-        session_mark(gateway->sessions.items[i], SESSION_SWEPT);
+        ssh_session_mark(gateway->sessions.items[i], SSH_SESSION_SWEPT);
 }
 
 void judge_mark_changed(struct gateway *gateway, const struct gateway_changes *changes)
@@ -282,7 +282,7 @@ void judge_mark_changed(struct gateway *gateway, const struct gateway_changes *c
     }
     for (size_t i = 0; i < changes->n; i++) {
         if (text_begins(changes->items[i].event, CREDENTIAL_EVENT))
-            sessions_mark(&gateway->sessions, changes->items[i].resource);
+            ssh_sessions_mark(&gateway->sessions, changes->items[i].resource);
         else if (text_begins(changes->items[i].event, MUTUAL_TLS_EVENT))
             gateway->edges_are_marked = true;
     }

@@ -42,20 +42,21 @@ bool loop_watch(int epoll, int fd, enum loop_kind kind)
  * on, and nobody watches over it. */
 static void forget_exited(struct gateway *gateway, int fd)
 {
-    struct sessions *sessions = &gateway->sessions;
+    struct ssh_sessions *sessions = &gateway->sessions;
 
     for (size_t i = 0; i < sessions->n; i++) {
-        struct session *session = sessions->items[i];
+        struct ssh_session *session = sessions->items[i];
 
         if (session->fd != fd)
             continue;
         state_remove(&gateway->state, session->pid);
         /* Its descriptor stays readable. */
         epoll_ctl(gateway->epoll, EPOLL_CTL_DEL, fd, NULL);
-        if (session_has_child(session))
-            session_end(sessions, session, SESSION_KILLED, &gateway->conf.log, clock_steady_ms());
+        if (ssh_session_has_child(session))
+            ssh_session_end(sessions, session, SSH_SESSION_KILLED, &gateway->conf.log,
+                            clock_steady_ms());
         else if (!session->is_ending)
-            sessions_remove(sessions, session);
+            ssh_sessions_remove(sessions, session);
         return;
     }
 }
@@ -132,15 +133,15 @@ static int64_t do_due(struct loop *loop)
     int64_t next_ms;
 
     if (loop->sweep_at_ms <= clock_steady_ms()) {
-        sessions_track(&gateway->sessions);
+        ssh_sessions_track(&gateway->sessions);
         judge_sweep(gateway);
         loop->sweep_at_ms = clock_steady_ms() + gateway->conf.gateway.sweep_ms;
         loop->poll_at_ms = clock_steady_ms();
     }
     poll_changes(loop);
     next_ms = clock_earlier(loop->poll_at_ms, loop->sweep_at_ms);
-    next_ms = clock_earlier(next_ms, sessions_go_on(&gateway->sessions, &gateway->state,
-                                                    &gateway->conf.log, clock_steady_ms()));
+    next_ms = clock_earlier(next_ms, ssh_sessions_go_on(&gateway->sessions, &gateway->state,
+                                                        &gateway->conf.log, clock_steady_ms()));
     edges_tick(gateway->edges, clock_steady_ms());
     next_ms = clock_earlier(next_ms, edges_next(gateway->edges, clock_steady_ms()));
     next_ms = clock_earlier(next_ms, textfile_tick(gateway, clock_steady_ms()));
@@ -166,7 +167,7 @@ static bool open_loop(struct loop *loop)
         !loop_watch(gateway->epoll, loop->signal_fd, LOOP_SIGNALS))
         return false;
     for (size_t i = 0; i < gateway->sessions.n; i++) {
-        const struct session *session = gateway->sessions.items[i];
+        const struct ssh_session *session = gateway->sessions.items[i];
 
         if (!loop_watch(gateway->epoll, session->fd, LOOP_PROCESS) ||
             !login_watch(gateway, session))

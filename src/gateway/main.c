@@ -148,7 +148,7 @@ static void close_gateway(struct gateway *gateway)
 {
     edges_free(gateway->edges);
     drivers_close(gateway);
-    sessions_free(&gateway->sessions);
+    ssh_sessions_free(&gateway->sessions);
     heavy_keys_free(&gateway->heavy_keys);
     heavy_keys_free(&gateway->light_keys);
     arena_free(&gateway->glanced.arena);

@@ -25,30 +25,31 @@ static bool is_over(const struct turn *turn)
     return clock_steady_ms() >= turn->end_ms;
 }
 
-static bool is_of_turn(const struct turn *turn, const struct session *session)
+static bool is_of_turn(const struct turn *turn, const struct ssh_session *session)
 {
-    return session->mark != SESSION_JUDGED && !session->is_ending &&
+    return session->mark != SSH_SESSION_JUDGED && !session->is_ending &&
            (!turn->account_id || strcmp(session->account_id, turn->account_id) == 0);
 }
 
-static struct gateway_key key_of_session(const struct session *session)
+static struct gateway_key key_of_session(const struct ssh_session *session)
 {
     return (struct gateway_key){.account_id = text_of(session->account_id),
                                 .fingerprint = text_of(session->fingerprint)};
 }
 
-static bool is_of_key(const struct session *session, const struct gateway_key *key)
+static bool is_of_key(const struct ssh_session *session, const struct gateway_key *key)
 {
     return text_eq(text_of(session->fingerprint), key->fingerprint) &&
            text_eq(text_of(session->account_id), key->account_id);
 }
 
-static void end_one(const struct turn *turn, struct session *session, enum session_cause cause)
+static void end_one(const struct turn *turn, struct ssh_session *session,
+                    enum ssh_session_cause cause)
 {
-    if (cause == SESSION_REVOKED)
-        session_note_gone(session, (struct text_list){.n = 0});
-    session_end(&turn->gateway->sessions, session, cause, &turn->gateway->conf.log,
-                clock_steady_ms());
+    if (cause == SSH_SESSION_REVOKED)
+        ssh_session_note_gone(session, (struct text_list){.n = 0});
+    ssh_session_end(&turn->gateway->sessions, session, cause, &turn->gateway->conf.log,
+                    clock_steady_ms());
 }
 
 /* ---- what is late ---- */
@@ -57,13 +58,13 @@ static void end_one(const struct turn *turn, struct session *session, enum sessi
  * alone goes behind all that are marked by now. */
 static void note_late(const struct turn *turn, const struct gateway_key *keys, size_t n)
 {
-    struct sessions *sessions = &turn->gateway->sessions;
+    struct ssh_sessions *sessions = &turn->gateway->sessions;
 
     if (turn->err->code != ERR_DATABASE_TIMEOUT)
         return;
     turn->gateway->glance_max = 1;
     for (size_t i = 0; n == 1 && i < sessions->n; i++) {
-        struct session *session = sessions->items[i];
+        struct ssh_session *session = sessions->items[i];
 
         if (!is_of_key(session, keys))
             continue;
@@ -84,7 +85,7 @@ bool marked_answers(struct gateway *gateway, struct text account_id, struct erro
     return ok;
 }
 
-static void forgive_all(struct sessions *sessions)
+static void forgive_all(struct ssh_sessions *sessions)
 {
     for (size_t i = 0; i < sessions->n; i++)
         sessions->items[i]->n_strikes = 0;
@@ -92,7 +93,7 @@ static void forgive_all(struct sessions *sessions)
 
 /* ---- glances ---- */
 
-static bool is_listed(const struct gateway_key *keys, size_t n, const struct session *session,
+static bool is_listed(const struct gateway_key *keys, size_t n, const struct ssh_session *session,
                       size_t *at)
 {
     for (*at = 0; *at < n; (*at)++) {
@@ -115,7 +116,7 @@ static size_t find_youngest(const int64_t *marked_ms, size_t n)
 
 /* Lists keys with that mark, those that were marked first: what is marked again and again does not
  * keep the others from their turn. */
-static size_t list_keys(const struct turn *turn, enum session_mark mark,
+static size_t list_keys(const struct turn *turn, enum ssh_session_mark mark,
                         struct gateway_key keys[GLANCED_MAX])
 {
     const struct gateway *gateway = turn->gateway;
@@ -123,7 +124,7 @@ static size_t list_keys(const struct turn *turn, enum session_mark mark,
     size_t n = 0, youngest = 0, at;
 
     for (size_t i = 0; i < gateway->sessions.n; i++) {
-        const struct session *session = gateway->sessions.items[i];
+        const struct ssh_session *session = gateway->sessions.items[i];
         bool is_full = n == gateway->glance_max;
 
         if (!is_of_turn(turn, session) || session->mark != mark ||
@@ -141,28 +142,28 @@ static size_t list_keys(const struct turn *turn, enum session_mark mark,
     return n;
 }
 
-static void keep_digest(struct session *session, struct text digest)
+static void keep_digest(struct ssh_session *session, struct text digest)
 {
     snprintf(session->digest, sizeof session->digest, "%.*s", (int)digest.len, digest.s);
 }
 
-static void take_glance(const struct turn *turn, struct session *session,
+static void take_glance(const struct turn *turn, struct ssh_session *session,
                         const struct gateway_glance *glance)
 {
     session->n_strikes = 0;
     session->n_found = glance->n;
     if (glance->n == 0) {
-        end_one(turn, session, SESSION_REVOKED);
+        end_one(turn, session, SSH_SESSION_REVOKED);
     } else if (text_eq(text_of(session->digest), glance->digest)) {
-        session_note_judged(session);
+        ssh_session_note_judged(session);
     } else {
-        session->mark = SESSION_CHANGED;
+        session->mark = SSH_SESSION_CHANGED;
         keep_digest(session, glance->digest);
     }
 }
 
 /* Glances at some keys.  Sets *n to their number. */
-static bool glance_at_some(const struct turn *turn, enum session_mark mark, size_t *n)
+static bool glance_at_some(const struct turn *turn, enum ssh_session_mark mark, size_t *n)
 {
     struct gateway *gateway = turn->gateway;
     struct gateway_key keys[GLANCED_MAX];
@@ -180,7 +181,7 @@ static bool glance_at_some(const struct turn *turn, enum session_mark mark, size
     else if (gateway->glance_max < GLANCED_MAX)
         gateway->glance_max *= 2;
     for (size_t i = 0, at; ok && i < gateway->sessions.n; i++) {
-        struct session *session = gateway->sessions.items[i];
+        struct ssh_session *session = gateway->sessions.items[i];
 
         if (is_of_turn(turn, session) && session->mark == mark && is_listed(keys, *n, session, &at))
             take_glance(turn, session, &glances[at]);
@@ -189,7 +190,7 @@ static bool glance_at_some(const struct turn *turn, enum session_mark mark, size
     return ok;
 }
 
-static bool glance_at_all(const struct turn *turn, enum session_mark mark)
+static bool glance_at_all(const struct turn *turn, enum ssh_session_mark mark)
 {
     size_t n;
 
@@ -202,27 +203,27 @@ static bool glance_at_all(const struct turn *turn, enum session_mark mark)
 
 /* ---- rules ---- */
 
-static bool is_sooner(const struct session *a, const struct session *b, bool is_by_age)
+static bool is_sooner(const struct ssh_session *a, const struct ssh_session *b, bool is_by_age)
 {
     if (is_by_age)
         return a->marked_ms < b->marked_ms;
     return a->n_strikes != b->n_strikes ? a->n_strikes < b->n_strikes : a->n_found < b->n_found;
 }
 
-static bool is_changed(const struct turn *turn, const struct session *session)
+static bool is_changed(const struct turn *turn, const struct ssh_session *session)
 {
-    return is_of_turn(turn, session) && session->mark == SESSION_CHANGED;
+    return is_of_turn(turn, session) && session->mark == SSH_SESSION_CHANGED;
 }
 
 /* Returns the changed session that was marked first, or the one whose key was late least often, and
  * of those the one whose key is read soonest.  NULL: there is none. */
-static struct session *pick_changed(const struct turn *turn, bool is_by_age)
+static struct ssh_session *pick_changed(const struct turn *turn, bool is_by_age)
 {
-    const struct sessions *sessions = &turn->gateway->sessions;
-    struct session *best = NULL;
+    const struct ssh_sessions *sessions = &turn->gateway->sessions;
+    struct ssh_session *best = NULL;
 
     for (size_t i = 0; i < sessions->n; i++) {
-        struct session *session = sessions->items[i];
+        struct ssh_session *session = sessions->items[i];
 
         if (is_changed(turn, session) && (!best || is_sooner(session, best, is_by_age)))
             best = session;
@@ -238,7 +239,7 @@ struct comparison {
     bool is_part;   /* the rules are a part of the key's */
     bool is_of_own; /* they are those of the credentials that sessions stand on */
     /* The last session that was compared: others of its key mostly have the same rules. */
-    const struct session *session;
+    const struct ssh_session *session;
     bool covers;
     /* Those that the sessions of the key count among, as of the first whose list grows. */
     struct crowd crowd;
@@ -247,10 +248,10 @@ struct comparison {
 };
 
 /* Returns whether a comparison is not needed, with its outcome. */
-static bool is_compared(const struct comparison *comparison, const struct session *session,
+static bool is_compared(const struct comparison *comparison, const struct ssh_session *session,
                         bool *covers)
 {
-    const struct session *last = comparison->session;
+    const struct ssh_session *last = comparison->session;
 
     *covers = true;
     if (session->granted.n == 0 || text_lists_equal(session->granted, comparison->grant->granted))
@@ -259,7 +260,7 @@ static bool is_compared(const struct comparison *comparison, const struct sessio
     return last && text_lists_equal(session->granted, last->granted);
 }
 
-static bool is_covered(struct comparison *comparison, const struct session *session)
+static bool is_covered(struct comparison *comparison, const struct ssh_session *session)
 {
     bool covers;
 
@@ -274,10 +275,10 @@ static bool is_covered(struct comparison *comparison, const struct session *sess
 }
 
 /* Counts for all owners that the sessions of the key count for: each has room of their own. */
-static bool count_crowd(const struct turn *turn, const struct session *session,
+static bool count_crowd(const struct turn *turn, const struct ssh_session *session,
                         struct comparison *comparison)
 {
-    const struct sessions *sessions = &turn->gateway->sessions;
+    const struct ssh_sessions *sessions = &turn->gateway->sessions;
     const struct gateway_key key = key_of_session(session);
     struct text *items = arena_array(comparison->arena, sessions->n, sizeof *items);
     size_t n = 0;
@@ -292,10 +293,11 @@ static bool count_crowd(const struct turn *turn, const struct session *session,
 
 /* Returns whether the session may keep this list.  Whoever adds credentials to a key has all its
  * sessions take more. */
-static bool may_keep(const struct turn *turn, const struct session *session, struct text_list list,
-                     struct comparison *comparison)
+static bool may_keep(const struct turn *turn, const struct ssh_session *session,
+                     struct text_list list, struct comparison *comparison)
 {
-    size_t before = session_list_bytes(session->credential_ids), after = session_list_bytes(list);
+    size_t before = ssh_session_list_bytes(session->credential_ids),
+           after = ssh_session_list_bytes(list);
 
     if (after <= before)
         return true;
@@ -310,19 +312,19 @@ static bool may_keep(const struct turn *turn, const struct session *session, str
 /* Has a session know its key by these credentials.  One that lost track of them all would miss
  * their changes; one that may not keep them all knows the former ones, and sweeps find the changes
  * of the others. */
-static void keep_credentials(const struct turn *turn, struct session *session, struct text_list ids,
-                             struct comparison *comparison)
+static void keep_credentials(const struct turn *turn, struct ssh_session *session,
+                             struct text_list ids, struct comparison *comparison)
 {
     if (!text_lists_equal(session->credential_ids, ids) &&
         may_keep(turn, session, ids, comparison) &&
-        !session_set_lists(session, ids, session->granted))
-        end_one(turn, session, SESSION_NO_MEMORY);
+        !ssh_session_set_lists(session, ids, session->granted))
+        end_one(turn, session, SSH_SESSION_NO_MEMORY);
 }
 
 /* Judges a session by its key's credentials as they are now, or by a part of them that was read:
  * grants add up, so what a part covers stays, whatever somebody adds.  What the part does not
  * cover is still to be judged by others, and at last by those that the session stands on. */
-static void judge_session(const struct turn *turn, struct session *session,
+static void judge_session(const struct turn *turn, struct ssh_session *session,
                           struct comparison *comparison)
 {
     const struct judge_grant *grant = comparison->grant;
@@ -333,15 +335,15 @@ static void judge_session(const struct turn *turn, struct session *session,
     session->n_strikes = 0;
     keep_digest(session, grant->digest);
     if (!covers) {
-        session_note_gone(session, grant->credential_ids);
-        end_one(turn, session, comparison->is_part ? SESSION_OVER_LIMIT : SESSION_NARROWED);
+        ssh_session_note_gone(session, grant->credential_ids);
+        end_one(turn, session, comparison->is_part ? SSH_SESSION_OVER_LIMIT : SSH_SESSION_NARROWED);
     } else {
-        session_note_judged(session);
+        ssh_session_note_judged(session);
         keep_credentials(turn, session, grant->credential_ids, comparison);
     }
 }
 
-static bool is_judged_by(const struct turn *turn, const struct session *session,
+static bool is_judged_by(const struct turn *turn, const struct ssh_session *session,
                          const struct gateway_key *key)
 {
     return is_changed(turn, session) && is_of_key(session, key) &&
@@ -352,14 +354,14 @@ static bool is_judged_by(const struct turn *turn, const struct session *session,
 /* Judges the first session, and others like it.  Sessions that would have to be
  * compared after the end of the turn stay marked: each may have been granted something else. */
 static void compare_sessions(const struct turn *turn, const struct gateway_key *key,
-                             struct comparison *comparison, struct session *first)
+                             struct comparison *comparison, struct ssh_session *first)
 {
-    struct sessions *sessions = &turn->gateway->sessions;
+    struct ssh_sessions *sessions = &turn->gateway->sessions;
     bool covers;
 
     judge_session(turn, first, comparison);
     for (size_t i = 0; i < sessions->n; i++) {
-        struct session *session = sessions->items[i];
+        struct ssh_session *session = sessions->items[i];
 
         if (session != first && is_judged_by(turn, session, key) &&
             (!is_over(turn) || is_compared(comparison, session, &covers)))
@@ -368,9 +370,9 @@ static void compare_sessions(const struct turn *turn, const struct gateway_key *
 }
 
 static void end_sessions(const struct turn *turn, const struct gateway_key *key,
-                         enum session_cause cause)
+                         enum ssh_session_cause cause)
 {
-    struct sessions *sessions = &turn->gateway->sessions;
+    struct ssh_sessions *sessions = &turn->gateway->sessions;
 
     for (size_t i = 0; i < sessions->n; i++) {
         if (is_judged_by(turn, sessions->items[i], key))
@@ -381,7 +383,7 @@ static void end_sessions(const struct turn *turn, const struct gateway_key *key,
 /* Judges the changed sessions of a key, or those that stand on the credentials that it names: the
  * first one, and others until the end of the turn.  Returns false if memory runs out. */
 static bool judge_key_sessions(const struct turn *turn, const struct gateway_key *key,
-                               const struct gateway_credentials *found, struct session *first,
+                               const struct gateway_credentials *found, struct ssh_session *first,
                                struct arena *arena)
 {
     bool is_of_own = key->credential_ids.given;
@@ -393,7 +395,7 @@ static bool judge_key_sessions(const struct turn *turn, const struct gateway_key
     if (found->n == 0 && is_part && !is_of_own)
         return true; /* not even the first one was read */
     if (found->n == 0) {
-        end_sessions(turn, key, is_of_own ? SESSION_OVER_LIMIT : SESSION_REVOKED);
+        end_sessions(turn, key, is_of_own ? SSH_SESSION_OVER_LIMIT : SSH_SESSION_REVOKED);
         return true;
     }
     if (!grant_unite(found, arena, &grant))
@@ -406,7 +408,7 @@ static bool judge_key_sessions(const struct turn *turn, const struct gateway_key
 /* Judges the changed sessions of a key: the first one, and others.  While the key is over the
  * limits and the first one is not covered, it goes on without one owner more, as a login does.
  */
-static bool judge_by_key(const struct turn *turn, struct gateway_key key, struct session *first,
+static bool judge_by_key(const struct turn *turn, struct gateway_key key, struct ssh_session *first,
                          struct arena *arena)
 {
     int64_t end_ms = clock_steady_ms() + JUDGE_TIMEOUT_MS;
@@ -426,13 +428,13 @@ static bool judge_by_key(const struct turn *turn, struct gateway_key key, struct
 
 /* Judges a session of a key that is over the limits, and those that stand on the same credentials,
  * by these: their rules were read when it began, and what others have is none of them. */
-static bool judge_by_own(const struct turn *turn, struct session *session, struct arena *arena)
+static bool judge_by_own(const struct turn *turn, struct ssh_session *session, struct arena *arena)
 {
     struct gateway_key key = key_of_session(session);
     struct gateway_credentials found;
 
     /* Judging replaces the session's own list. */
-    if (!session_copy_list(arena, session->credential_ids, &key.credential_ids))
+    if (!ssh_session_copy_list(arena, session->credential_ids, &key.credential_ids))
         return error_set(turn->err, ERR_OUT_OF_MEMORY);
     key.credential_ids.given = true;
     return store_gateway_look_up(turn->gateway->pg, arena, &key, &found, turn->err) &&
@@ -440,7 +442,7 @@ static bool judge_by_own(const struct turn *turn, struct session *session, struc
 }
 
 /* Judges a changed session by all that there is to read of its key. */
-static bool judge_changed(const struct turn *turn, struct session *session)
+static bool judge_changed(const struct turn *turn, struct ssh_session *session)
 {
     const struct gateway_key key = key_of_session(session);
     struct arena arena = {0};
@@ -455,7 +457,7 @@ static bool judge_changed(const struct turn *turn, struct session *session)
 /* Reads the rules of changed keys, one at least, in turn by age and not by age. */
 static bool read_changed(const struct turn *turn, bool is_by_age)
 {
-    struct session *session = pick_changed(turn, is_by_age);
+    struct ssh_session *session = pick_changed(turn, is_by_age);
     bool ok = true;
 
     while (ok && session) {
@@ -472,9 +474,9 @@ static bool read_changed(const struct turn *turn, bool is_by_age)
 
 /* ---- what was late again and again ---- */
 
-static struct session *find_struck(const struct turn *turn)
+static struct ssh_session *find_struck(const struct turn *turn)
 {
-    struct sessions *sessions = &turn->gateway->sessions;
+    struct ssh_sessions *sessions = &turn->gateway->sessions;
 
     for (size_t i = 0; i < sessions->n; i++) {
         if (is_of_turn(turn, sessions->items[i]) &&
@@ -485,9 +487,9 @@ static struct session *find_struck(const struct turn *turn)
 }
 
 static void end_key(const struct turn *turn, const struct gateway_key *key,
-                    enum session_cause cause)
+                    enum ssh_session_cause cause)
 {
-    struct sessions *sessions = &turn->gateway->sessions;
+    struct ssh_sessions *sessions = &turn->gateway->sessions;
 
     for (size_t i = 0; i < sessions->n; i++) {
         if (is_of_turn(turn, sessions->items[i]) && is_of_key(sessions->items[i], key))
@@ -498,22 +500,22 @@ static void end_key(const struct turn *turn, const struct gateway_key *key,
 /* Has all marked sessions of a key judged by its rules. */
 static void mark_key(const struct turn *turn, const struct gateway_key *key)
 {
-    struct sessions *sessions = &turn->gateway->sessions;
+    struct ssh_sessions *sessions = &turn->gateway->sessions;
 
     for (size_t i = 0; i < sessions->n; i++) {
-        struct session *session = sessions->items[i];
+        struct ssh_session *session = sessions->items[i];
 
         if (!is_of_key(session, key))
             continue;
         session->n_strikes = 0;
         if (is_of_turn(turn, session))
-            session_mark(session, SESSION_CHANGED);
+            ssh_session_mark(session, SSH_SESSION_CHANGED);
     }
 }
 
 /* Judges a session, and with it its key, by all statements, or ends the key's sessions if one of
  * them is late. */
-static bool judge_struck(const struct turn *turn, struct session *session)
+static bool judge_struck(const struct turn *turn, struct ssh_session *session)
 {
     const struct gateway_key key = key_of_session(session);
     struct arena arena = {0};
@@ -526,7 +528,7 @@ static bool judge_struck(const struct turn *turn, struct session *session)
         ok = judge_changed(turn, session);
     }
     if (!ok && turn->err->code == ERR_DATABASE_TIMEOUT)
-        end_key(turn, &key, SESSION_LATE);
+        end_key(turn, &key, SSH_SESSION_LATE);
     arena_free(&arena);
     return ok;
 }
@@ -536,7 +538,7 @@ static bool judge_struck(const struct turn *turn, struct session *session)
  * false if a statement failed. */
 static bool judge_late(const struct turn *turn)
 {
-    struct session *session = find_struck(turn);
+    struct ssh_session *session = find_struck(turn);
     bool ok = true;
 
     if (session && !marked_answers(turn->gateway, text_of(session->account_id), turn->err)) {
@@ -562,8 +564,9 @@ bool marked_judge(struct gateway *gateway, const char *account_id, bool *is_left
     if (gateway->glance_max == 0)
         gateway->glance_max = GLANCED_MAX;
     /* However long each statement takes, a turn reads one key by age. */
-    ok = judge_late(&turn) && glance_at_all(&turn, SESSION_NAMED) && read_changed(&turn, false) &&
-         glance_at_all(&turn, SESSION_SWEPT) && read_changed(&turn, true);
+    ok = judge_late(&turn) && glance_at_all(&turn, SSH_SESSION_NAMED) &&
+         read_changed(&turn, false) && glance_at_all(&turn, SSH_SESSION_SWEPT) &&
+         read_changed(&turn, true);
     for (size_t i = 0; ok && i < gateway->sessions.n && !*is_left; i++)
         *is_left = is_of_turn(&turn, gateway->sessions.items[i]);
     return ok;

@@ -232,7 +232,7 @@ static bool read_record(struct text text, struct arena *arena, struct record *re
 /* ---- writing ---- */
 
 /* Returns whether a file with this text would be read back as the session. */
-static bool reads_back(struct text text, const struct session *session)
+static bool reads_back(struct text text, const struct ssh_session *session)
 {
     struct arena arena = {0};
     struct record record;
@@ -245,7 +245,7 @@ static bool reads_back(struct text text, const struct session *session)
     return ok;
 }
 
-bool state_write(const struct state *state, const struct session *session)
+bool state_write(const struct state *state, const struct ssh_session *session)
 {
     char name[NAME_SIZE], new_name[NAME_SIZE];
     struct buf text = {0};
@@ -315,27 +315,27 @@ static int open_process(pid_t pid, const struct record *record, struct proc *pro
 /* A login may go on, or is to be judged if its process has exited meanwhile.  Of the owners, the
  * one stays for whom the session was to count.  Returns false with errno set if memory or
  * descriptors run out. */
-static bool take_up_login(struct session *session, const struct record *record)
+static bool take_up_login(struct ssh_session *session, const struct record *record)
 {
     struct text owner_id = text_of(session->owner_id);
 
     return record->login_pid == 0 ||
-           (session_take_login(session, (pid_t)record->login_pid, record->login_started) &&
-            session_set_owners(session, (struct text_list){&owner_id, 1, true}));
+           (ssh_session_take_login(session, (pid_t)record->login_pid, record->login_started) &&
+            ssh_session_set_owners(session, (struct text_list){&owner_id, 1, true}));
 }
 
 /* Adds the session of a record, and ends it if the record is not whole: nobody knows what it stands
  * on.  Returns whether there is such a session.  Sets *failed if memory or descriptors run out. */
-static bool take_up(struct sessions *sessions, pid_t pid, const struct record *record,
+static bool take_up(struct ssh_sessions *sessions, pid_t pid, const struct record *record,
                     const struct log *log, bool *failed)
 {
-    struct session *session;
+    struct ssh_session *session;
     struct proc proc;
     int fd = open_process(pid, record, &proc, failed);
 
     if (fd < 0)
         return *failed;
-    session = sessions_add(sessions, pid, proc.started, fd);
+    session = ssh_sessions_add(sessions, pid, proc.started, fd);
     if (!session) {
         close(fd);
         *failed = true;
@@ -349,10 +349,10 @@ static bool take_up(struct sessions *sessions, pid_t pid, const struct record *r
     if (record->fingerprint.len < sizeof session->fingerprint)
         copy_value(session->fingerprint, sizeof session->fingerprint, record->fingerprint);
     if (record->is_whole)
-        *failed = !session_set_lists(session, record->credential_ids, record->granted) ||
+        *failed = !ssh_session_set_lists(session, record->credential_ids, record->granted) ||
                   !take_up_login(session, record);
     else
-        session_end(sessions, session, SESSION_UNREADABLE, log, clock_steady_ms());
+        ssh_session_end(sessions, session, SSH_SESSION_UNREADABLE, log, clock_steady_ms());
     return true;
 }
 
@@ -367,7 +367,7 @@ static void log_broken(const struct log *log, const char *name)
 
 /* Returns false with errno set if the session of the file cannot be taken up though it may go on.
  */
-static bool read_session(const struct state *state, const char *name, struct sessions *sessions,
+static bool read_session(const struct state *state, const char *name, struct ssh_sessions *sessions,
                          const struct log *log)
 {
     struct arena arena = {0};
@@ -400,7 +400,7 @@ static bool read_session(const struct state *state, const char *name, struct ses
     return !failed;
 }
 
-bool state_read_all(const struct state *state, struct sessions *sessions, const struct log *log)
+bool state_read_all(const struct state *state, struct ssh_sessions *sessions, const struct log *log)
 {
     int fd = openat(state->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;

@@ -5,7 +5,7 @@
 
 #include "base/must_check.h"
 #include "gateway/proc.h"
-#include "gateway/session.h"
+#include "gateway/ssh_session.h"
 
 struct state {
     int folder; /* its descriptor */
@@ -21,7 +21,7 @@ void state_close(struct state *state);
 
 /* Writes the file of a session, whole or not at all.  Returns false with errno set; EFBIG: it could
  * not be read back. */
-MUST_CHECK bool state_write(const struct state *state, const struct session *session);
+MUST_CHECK bool state_write(const struct state *state, const struct ssh_session *session);
 
 /* Removes the file of the session of a process, if there is one. */
 void state_remove(const struct state *state, pid_t pid);
@@ -31,7 +31,7 @@ void state_remove(const struct state *state, pid_t pid);
  * knows what it stands on.  It is found by what there is in the file: its process by id and start,
  * or by id alone if it is below a process of sshd.  Returns false with errno set if the folder
  * cannot be read or memory runs out. */
-MUST_CHECK bool state_read_all(const struct state *state, struct sessions *sessions,
+MUST_CHECK bool state_read_all(const struct state *state, struct ssh_sessions *sessions,
                                const struct log *log);
 
 /* Returns whether a process can be the monitor of a session: it is called as sshd calls its own,

@@ -46,16 +46,16 @@ static void put_look_ups(struct buf *out, const struct textfile *textfile)
     exposition_histogram(out, look_up, "", &textfile->look_up);
 }
 
-static void put_sessions(struct buf *out, const struct sessions *sessions)
+static void put_sessions(struct buf *out, const struct ssh_sessions *sessions)
 {
     static const char ended[] = "adit_gateway_sessions_ended_total";
 
     exposition_one(out, "adit_gateway_sessions", "gauge",
                    "SSH sessions, from the first key to the end.", sessions->n);
     exposition_begin(out, ended, "counter", "Sessions that adit-gateway ended, by cause.");
-    for (int i = 0; i < SESSION_N_CAUSES; i++)
+    for (int i = 0; i < SSH_SESSION_N_CAUSES; i++)
         buf_printf(out, "%s{cause=\"%s\"} %" PRIu64 "\n", ended,
-                   session_cause_label((enum session_cause)i), sessions->n_ended[i]);
+                   ssh_session_cause_label((enum ssh_session_cause)i), sessions->n_ended[i]);
 }
 
 static void put_polls(struct buf *out, const struct gateway *gateway)

@@ -137,7 +137,7 @@ SUITE(gateway_judge_key_suite)
 SUITE(gateway_judge_edges_suite)
 SUITE(gateway_judge_nodes_suite)
 SUITE(gateway_judge_volume_suite)
-SUITE(gateway_session_suite)
+SUITE(gateway_ssh_session_suite)
 SUITE(gateway_reload_suite)
 
 /* keyring */

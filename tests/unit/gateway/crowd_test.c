@@ -12,25 +12,25 @@
 #define A "ac_000000000000000000000000001"
 #define B "ac_000000000000000000000000002"
 
-static struct sessions sessions;
+static struct ssh_sessions sessions;
 static struct conf_gateway conf;
 static struct arena arena;
 
 static void start(void)
 {
-    sessions = (struct sessions){0};
+    sessions = (struct ssh_sessions){0};
     conf = (struct conf_gateway){.sessions_of_key = 0};
 }
 
 static void stop(void)
 {
-    sessions_free(&sessions);
+    ssh_sessions_free(&sessions);
     arena_free(&arena);
 }
 
-static struct session *add(const char *account_id, const char *fingerprint, size_t bytes)
+static struct ssh_session *add(const char *account_id, const char *fingerprint, size_t bytes)
 {
-    struct session *session = sessions_add(&sessions, 1, 1, -1);
+    struct ssh_session *session = ssh_sessions_add(&sessions, 1, 1, -1);
 
     ck_assert_ptr_nonnull(session);
     snprintf(session->account_id, sizeof session->account_id, "%s", account_id);
@@ -45,12 +45,12 @@ static char admit(const char *account_id, const char *fingerprint, const char *o
 {
     struct text owner_ids[8];
     struct text_list owner_list = {owner_ids, strlen(owners), true};
-    struct session *session = add(account_id, fingerprint, 0);
+    struct ssh_session *session = add(account_id, fingerprint, 0);
 
     for (size_t i = 0; owners[i]; i++)
         owner_ids[i] = (struct text){owners + i, 1};
     if (crowd_admit(&conf, &sessions, session, owner_list, bytes, &arena)) {
-        sessions_remove(&sessions, session);
+        ssh_sessions_remove(&sessions, session);
         return ' ';
     }
     session->list_bytes = bytes;
@@ -59,7 +59,7 @@ static char admit(const char *account_id, const char *fingerprint, const char *o
 
 START_TEST(sessions_are_counted)
 {
-    struct session *asking = add(A, "1", 100), *ending = add(A, "1", 100);
+    struct ssh_session *asking = add(A, "1", 100), *ending = add(A, "1", 100);
     struct text owners[] = {text_of("usr_2"), text_of(""), text_of("usr_1"), text_of("")};
     const struct crowd_part *own;
     struct crowd crowd;
@@ -114,7 +114,7 @@ END_TEST
 START_TEST(logins_give_way)
 {
     const size_t part = CROWD_LOGINS_BYTES_MAX / 8;
-    struct session *small = add(A, "1", 0), *newest = NULL;
+    struct ssh_session *small = add(A, "1", 0), *newest = NULL;
 
     small->login_pid = 1;
     small->started = 0;
@@ -147,7 +147,7 @@ static struct rlimit limit_descriptors(size_t n)
 START_TEST(logins_leave_descriptors_to_sessions)
 {
     const struct rlimit before = limit_descriptors(16);
-    struct session *large = add(A, "1", 100), *oldest = NULL, *newest = large;
+    struct ssh_session *large = add(A, "1", 100), *oldest = NULL, *newest = large;
 
     large->login_pid = 1;
     large->started = 10;
@@ -206,7 +206,7 @@ START_TEST(a_key_has_many_owners)
     static char names[N_OWNERS][IDENT_SIZE];
     struct text owner_ids[N_OWNERS];
     struct text_list owner_list = {owner_ids, N_OWNERS, true};
-    struct session *asking;
+    struct ssh_session *asking;
 
     conf.sessions_of_account = N_OWNERS * N_EACH + 10;
     for (size_t i = 0; i < N_OWNERS; i++) {
@@ -330,7 +330,7 @@ START_TEST(the_last_place_is_taken)
                 n++;
         }
         ck_assert_int_eq(n, conf.sessions);
-        sessions_free(&sessions);
+        ssh_sessions_free(&sessions);
     }
 }
 END_TEST
@@ -352,7 +352,7 @@ END_TEST
 
 START_TEST(lists_grow)
 {
-    struct session *first = add(A, "1", 0), *second = add(A, "1", 0);
+    struct ssh_session *first = add(A, "1", 0), *second = add(A, "1", 0);
     struct text owners[] = {text_of("usr_1"), text_of("usr_2")};
     const size_t half = CROWD_ACCOUNT_BYTES_MAX / 2;
     struct crowd crowd;
@@ -371,7 +371,7 @@ END_TEST
 /* Whoever has only a public key takes no room by that, nor is there a bound of the owner's. */
 START_TEST(lists_of_logins_grow)
 {
-    struct session *session = add(A, "1", 0), *login = add(A, "1", CROWD_LOGINS_BYTES_MAX / 2);
+    struct ssh_session *session = add(A, "1", 0), *login = add(A, "1", CROWD_LOGINS_BYTES_MAX / 2);
     struct text owner = text_of("");
     struct crowd crowd;
     size_t all_bytes;

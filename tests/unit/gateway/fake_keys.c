@@ -194,18 +194,18 @@ void fake_keys_stop(struct gateway *gateway)
     stands_at_us = 0;
     for (size_t i = 0; i < n_monitors; i++)
         monitor_stop(&monitors[i]);
-    sessions_free(&gateway->sessions);
+    ssh_sessions_free(&gateway->sessions);
     heavy_keys_free(&gateway->heavy_keys);
     heavy_keys_free(&gateway->light_keys);
     buf_free(&gateway->feed.snapshot);
     edges_free(gateway->edges);
 }
 
-struct session *fake_keys_add_session(struct gateway *gateway, size_t i, bool ends)
+struct ssh_session *fake_keys_add_session(struct gateway *gateway, size_t i, bool ends)
 {
     struct text id = text_of(fake_keys[i].credential_id), rule = text_of(fake_keys[i].rule);
     struct proc proc = {.pid = 1};
-    struct session *session;
+    struct ssh_session *session;
     int fd = -1;
 
     if (ends) {
@@ -216,13 +216,13 @@ struct session *fake_keys_add_session(struct gateway *gateway, size_t i, bool en
         fd = proc_open(monitor->pid, proc.started);
         ck_assert_int_ge(fd, 0);
     }
-    session = sessions_add(&gateway->sessions, proc.pid, proc.started, fd);
+    session = ssh_sessions_add(&gateway->sessions, proc.pid, proc.started, fd);
     ck_assert_ptr_nonnull(session);
     snprintf(session->account_id, sizeof session->account_id, "%s", fake_keys[i].account_id);
     snprintf(session->fingerprint, sizeof session->fingerprint, "%s", fake_keys[i].fingerprint);
     snprintf(session->digest, sizeof session->digest, "%s", fake_keys[i].digest);
-    ck_assert(session_set_lists(session, (struct text_list){&id, 1, true},
-                                (struct text_list){&rule, 1, true}));
+    ck_assert(ssh_session_set_lists(session, (struct text_list){&id, 1, true},
+                                    (struct text_list){&rule, 1, true}));
     return session;
 }
 

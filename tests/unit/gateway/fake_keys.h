@@ -16,7 +16,7 @@ struct fake_key {
     char account_id[IDENT_SIZE];
     char fingerprint[PUBLIC_KEY_FINGERPRINT_SIZE];
     char credential_id[32];
-    char digest[SESSION_DIGEST_SIZE];
+    char digest[SSH_SESSION_DIGEST_SIZE];
     const char *owner_id;
     const char *seen_owner_id; /* of most, as a glance tells; NULL: the same */
     size_t n;                  /* its credentials */
@@ -58,7 +58,7 @@ void fake_keys_start(struct gateway *gateway);
 void fake_clock_go(int64_t ms);
 
 /* Adds a session of a key.  It has a process if it is to end; at most 8 have one. */
-struct session *fake_keys_add_session(struct gateway *gateway, size_t i, bool ends);
+struct ssh_session *fake_keys_add_session(struct gateway *gateway, size_t i, bool ends);
 
 /* Frees what the gateway has, ends the processes and lets the clock go. */
 void fake_keys_stop(struct gateway *gateway);

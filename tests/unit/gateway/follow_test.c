@@ -10,9 +10,9 @@
 
 #define N_ACCOUNTS 20
 
-static struct session all[N_ACCOUNTS];
-static struct session *items[N_ACCOUNTS];
-static struct sessions sessions;
+static struct ssh_session all[N_ACCOUNTS];
+static struct ssh_session *items[N_ACCOUNTS];
+static struct ssh_sessions sessions;
 static struct follows follows;
 
 static const char *name(int i)
@@ -25,7 +25,7 @@ static const char *name(int i)
 
 static void start(void)
 {
-    sessions = (struct sessions){.items = items};
+    sessions = (struct ssh_sessions){.items = items};
 }
 
 static void stop(void)
@@ -35,9 +35,9 @@ static void stop(void)
 
 static void add_session(int account)
 {
-    struct session *session = &all[sessions.n];
+    struct ssh_session *session = &all[sessions.n];
 
-    *session = (struct session){.pid = (int)sessions.n};
+    *session = (struct ssh_session){.pid = (int)sessions.n};
     snprintf(session->account_id, sizeof session->account_id, "%s", name(account));
     sessions.items[sessions.n++] = session;
 }
@@ -45,7 +45,7 @@ static void add_session(int account)
 static void end_session(int account)
 {
     for (size_t i = 0; i < sessions.n; i++) {
-        struct session *session = sessions.items[i];
+        struct ssh_session *session = sessions.items[i];
 
         session->is_ending = session->is_ending || strcmp(session->account_id, name(account)) == 0;
     }

@@ -37,7 +37,7 @@ static void settle(void)
 /* More changes than can be read in time would keep the feed from ever being read again. */
 START_TEST(a_late_feed_begins_anew)
 {
-    struct session *session = fake_keys_add_session(&gateway, 0, true);
+    struct ssh_session *session = fake_keys_add_session(&gateway, 0, true);
 
     settle();
     ck_assert_uint_gt(gateway.feed.snapshot.len, 0);
@@ -63,8 +63,8 @@ static void judge_now(void)
 /* Somebody holds a lock on the record of changes. */
 START_TEST(a_feed_is_late_alone)
 {
-    const struct session *first = fake_keys_add_session(&gateway, 0, true),
-                         *second = fake_keys_add_session(&gateway, 2, true);
+    const struct ssh_session *first = fake_keys_add_session(&gateway, 0, true),
+                             *second = fake_keys_add_session(&gateway, 2, true);
     struct arena arena = {0};
     struct judge_grant grant;
     const char *why;

@@ -187,7 +187,7 @@ static void start(void)
 static void stop(void)
 {
     follows_free(&gateway.follows);
-    sessions_free(&gateway.sessions);
+    ssh_sessions_free(&gateway.sessions);
     edges_free(gateway.edges);
 }
 
@@ -195,7 +195,7 @@ static void stop(void)
 static void add_sessions(void)
 {
     for (size_t i = 0; i < 2; i++) {
-        struct session *session;
+        struct ssh_session *session;
         struct proc proc;
         int fd;
 
@@ -203,7 +203,7 @@ static void add_sessions(void)
         ck_assert(proc_read(monitors[i].pid, &proc));
         fd = proc_open(monitors[i].pid, proc.started);
         ck_assert_int_ge(fd, 0);
-        session = sessions_add(&gateway.sessions, monitors[i].pid, proc.started, fd);
+        session = ssh_sessions_add(&gateway.sessions, monitors[i].pid, proc.started, fd);
         ck_assert_ptr_nonnull(session);
         snprintf(session->account_id, sizeof session->account_id, "%s", nodes[i].account_id);
         snprintf(session->fingerprint, sizeof session->fingerprint, FINGERPRINT);

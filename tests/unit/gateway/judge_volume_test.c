@@ -31,7 +31,7 @@ static void stop(void)
     fake_keys_stop(&gateway);
 }
 
-static struct session *add_session(size_t i, bool ends)
+static struct ssh_session *add_session(size_t i, bool ends)
 {
     return fake_keys_add_session(&gateway, i, ends);
 }
@@ -86,7 +86,7 @@ START_TEST(sessions_share_a_key)
     judge_on(20);
     ck_assert_int_eq(fake_keys[0].n_look_ups, 1);
     for (size_t i = 0; i < gateway.sessions.n; i++) {
-        ck_assert_int_eq(gateway.sessions.items[i]->mark, SESSION_JUDGED);
+        ck_assert_int_eq(gateway.sessions.items[i]->mark, SSH_SESSION_JUDGED);
         ck_assert_str_eq(gateway.sessions.items[i]->digest, "another");
     }
     judge_sweep(&gateway);
@@ -113,13 +113,13 @@ END_TEST
 /* Somebody adds rules to credentials of the key that are older than those of a session. */
 START_TEST(others_add_to_older_credentials)
 {
-    const struct session *own = add_session(2, false);
-    struct session *other = add_session(2, true);
+    const struct ssh_session *own = add_session(2, false);
+    struct ssh_session *other = add_session(2, true);
     struct text ids[] = {text_of("sshcr_1"), text_of("sshcr_3")};
     struct text rule = text_of("bind:c:1");
 
-    ck_assert(session_set_lists(other, (struct text_list){ids, 2, true},
-                                (struct text_list){&rule, 1, true}));
+    ck_assert(ssh_session_set_lists(other, (struct text_list){ids, 2, true},
+                                    (struct text_list){&rule, 1, true}));
     begin();
     fake_keys[2].own = fake_keys[2].rule;
     fake_keys[2].rule = _i == 0 ? "bind:b:1" : NULL;
@@ -127,7 +127,7 @@ START_TEST(others_add_to_older_credentials)
     judge_sweep(&gateway);
     judge_on(20);
     ck_assert(!own->is_ending);
-    ck_assert_int_eq(own->mark, SESSION_JUDGED);
+    ck_assert_int_eq(own->mark, SSH_SESSION_JUDGED);
     ck_assert(other->is_ending);
     ck_assert(!gateway.is_away);
 }
@@ -137,8 +137,8 @@ END_TEST
  */
 START_TEST(a_key_is_over_the_limits)
 {
-    const struct session *others = add_session(0, false);
-    const struct session *own[] = {add_session(2, true), add_session(2, true)};
+    const struct ssh_session *others = add_session(0, false);
+    const struct ssh_session *own[] = {add_session(2, true), add_session(2, true)};
 
     begin();
     fake_key_exceed(&fake_keys[2], _i % 2 == 0);
@@ -155,7 +155,7 @@ END_TEST
 /* Who adds credentials with somebody else's key ends no session, and has it read only once. */
 START_TEST(a_key_grows_over_the_limits)
 {
-    const struct session *session = add_session(2, false);
+    const struct ssh_session *session = add_session(2, false);
 
     begin();
     fake_key_exceed(&fake_keys[2], _i == 0);
@@ -163,7 +163,7 @@ START_TEST(a_key_grows_over_the_limits)
         judge_sweep(&gateway);
         judge_on(20);
         ck_assert(!session->is_ending);
-        ck_assert_int_eq(session->mark, SESSION_JUDGED);
+        ck_assert_int_eq(session->mark, SSH_SESSION_JUDGED);
         ck_assert_int_eq(fake_keys[2].n_look_ups, 1);
     }
 }
@@ -174,10 +174,10 @@ END_TEST
 START_TEST(others_have_little_of_a_key)
 {
     struct text rule = text_of("bind:b:1"), id = text_of("sshcr_gone");
-    struct session *session = add_session(2, _i == 1);
+    struct ssh_session *session = add_session(2, _i == 1);
 
-    ck_assert(session_set_lists(session, (struct text_list){&id, 1, true},
-                                (struct text_list){&rule, 1, true}));
+    ck_assert(ssh_session_set_lists(session, (struct text_list){&id, 1, true},
+                                    (struct text_list){&rule, 1, true}));
     begin();
     fake_key_exceed(&fake_keys[2], false);
     fake_keys[2].own = "bind:z:1";
@@ -197,8 +197,8 @@ END_TEST
  * beyond that, they know the key by what they knew. */
 START_TEST(there_is_no_room_for_more_credentials)
 {
-    const struct session *session = add_session(2, false);
-    const struct session *another = add_session(2, false);
+    const struct ssh_session *session = add_session(2, false);
+    const struct ssh_session *another = add_session(2, false);
 
     if (_i > 0)
         add_session(0, false)->list_bytes = CROWD_ACCOUNT_BYTES_MAX;
@@ -208,7 +208,7 @@ START_TEST(there_is_no_room_for_more_credentials)
     judge_sweep(&gateway);
     judge_on(20);
     ck_assert(!session->is_ending && !another->is_ending);
-    ck_assert_int_eq(session->mark, SESSION_JUDGED);
+    ck_assert_int_eq(session->mark, SSH_SESSION_JUDGED);
     ck_assert_str_eq(session->credential_ids.items[0].s, _i > 0 ? "sshcr_2" : "sshcr_longer");
     ck_assert_str_eq(another->credential_ids.items[0].s, _i > 0 ? "sshcr_2" : "sshcr_longer");
 }
@@ -218,12 +218,12 @@ END_TEST
  */
 START_TEST(a_login_knows_more_credentials)
 {
-    struct session *login = add_session(2, false), *session = add_session(2, false);
+    struct ssh_session *login = add_session(2, false), *session = add_session(2, false);
 
     login->login_pid = 1;
     add_session(0, false)->list_bytes = _i == 0 ? CROWD_ACCOUNT_BYTES_MAX : 0;
     if (_i > 0) {
-        struct session *another = add_session(1, false);
+        struct ssh_session *another = add_session(1, false);
 
         another->list_bytes = CROWD_LOGINS_BYTES_MAX;
         another->login_pid = 1;
@@ -238,7 +238,7 @@ START_TEST(a_login_knows_more_credentials)
 }
 END_TEST
 
-static const char *credential_of(const struct session *session)
+static const char *credential_of(const struct ssh_session *session)
 {
     return session->credential_ids.items[0].s;
 }
@@ -246,9 +246,9 @@ static const char *credential_of(const struct session *session)
 /* Sessions of a key can count for several owners, of whom one has no room. */
 START_TEST(one_owner_has_no_room)
 {
-    struct session *first = add_session(2, false), *second = add_session(2, false);
-    struct session *full = _i == 0 ? first : second, *roomy = _i == 0 ? second : first;
-    struct session *much = add_session(0, false);
+    struct ssh_session *first = add_session(2, false), *second = add_session(2, false);
+    struct ssh_session *full = _i == 0 ? first : second, *roomy = _i == 0 ? second : first;
+    struct ssh_session *much = add_session(0, false);
 
     snprintf(full->owner_id, sizeof full->owner_id, "usr_1");
     snprintf(roomy->owner_id, sizeof roomy->owner_id, "usr_2");
@@ -268,10 +268,10 @@ END_TEST
 START_TEST(others_have_what_no_glance_sees)
 {
     struct text rule = text_of("bind:b:1"), id = text_of(REST_ID);
-    struct session *session = add_session(2, true);
+    struct ssh_session *session = add_session(2, true);
 
-    ck_assert(session_set_lists(session, (struct text_list){&id, 1, true},
-                                (struct text_list){&rule, 1, true}));
+    ck_assert(ssh_session_set_lists(session, (struct text_list){&id, 1, true},
+                                    (struct text_list){&rule, 1, true}));
     begin();
     fake_key_exceed(&fake_keys[2], true);
     fake_keys[2].own = "bind:z:1";
@@ -290,7 +290,7 @@ END_TEST
 /* However soon the next sweep comes, all are judged. */
 START_TEST(sweeps_come_before_the_last_is_done)
 {
-    const struct session *gone;
+    const struct ssh_session *gone;
 
     for (size_t i = 0; i < N_KEYS; i++) {
         if (i != 90)
@@ -311,7 +311,7 @@ END_TEST
 /* Keys that change all the time, and have fewer credentials, keep none from its turn. */
 START_TEST(others_change_all_the_time)
 {
-    const struct session *gone;
+    const struct ssh_session *gone;
 
     for (size_t i = 3; i < 10; i++)
         add_session(i, false);
@@ -334,7 +334,7 @@ END_TEST
 /* What the feed names is judged first, and does not wait for a key that is late. */
 START_TEST(a_named_key_is_first)
 {
-    const struct session *gone;
+    const struct ssh_session *gone;
 
     for (size_t i = 0; i < N_KEYS; i++) {
         if (i != 90)
@@ -355,8 +355,8 @@ END_TEST
 /* A key that is late alone loses its sessions, and all others are judged meanwhile. */
 START_TEST(a_key_is_late)
 {
-    const struct session *late = add_session(1, true);
-    const struct session *gone = add_session(90, true);
+    const struct ssh_session *late = add_session(1, true);
+    const struct ssh_session *gone = add_session(90, true);
 
     for (size_t i = 0; i < N_KEYS; i++) {
         if (i != 1 && i != 90)
@@ -373,10 +373,10 @@ START_TEST(a_key_is_late)
     ck_assert(late->is_ending);
     ck_assert_int_eq(gateway.is_away, false);
     for (size_t i = 0; i < gateway.sessions.n; i++) {
-        const struct session *session = gateway.sessions.items[i];
+        const struct ssh_session *session = gateway.sessions.items[i];
 
         ck_assert_int_eq(session->is_ending, session == late || session == gone);
-        ck_assert_int_eq(session->mark, SESSION_JUDGED);
+        ck_assert_int_eq(session->mark, SSH_SESSION_JUDGED);
     }
 }
 END_TEST
@@ -384,8 +384,8 @@ END_TEST
 /* All that is read of a key is in time, but for what its sessions stand on. */
 START_TEST(what_a_session_stands_on_is_late)
 {
-    const struct session *other = add_session(0, false);
-    const struct session *late = add_session(2, true);
+    const struct ssh_session *other = add_session(0, false);
+    const struct ssh_session *late = add_session(2, true);
 
     begin();
     fake_key_exceed(&fake_keys[2], false);
@@ -402,7 +402,7 @@ END_TEST
 /* If the database answers for no key, it is at fault, and all sessions stay. */
 START_TEST(the_database_is_late)
 {
-    const struct session *session = add_session(1, false);
+    const struct ssh_session *session = add_session(1, false);
 
     begin();
     fake_database.table_is_late = true;
@@ -414,7 +414,7 @@ START_TEST(the_database_is_late)
     fake_database.table_is_late = false;
     judge_on(20);
     ck_assert(!session->is_ending);
-    ck_assert_int_eq(session->mark, SESSION_JUDGED);
+    ck_assert_int_eq(session->mark, SSH_SESSION_JUDGED);
     ck_assert_int_eq(session->n_strikes, 0);
 }
 END_TEST
@@ -422,7 +422,7 @@ END_TEST
 /* The answer for another key waited for the same lock. */
 START_TEST(a_lock_ends_during_the_last_question)
 {
-    const struct session *session = add_session(1, false);
+    const struct ssh_session *session = add_session(1, false);
 
     begin();
     fake_database.lock_is_held = true;
@@ -434,7 +434,7 @@ START_TEST(a_lock_ends_during_the_last_question)
     judge_on(20);
     ck_assert(!fake_database.lock_is_held);
     ck_assert(!session->is_ending);
-    ck_assert_int_eq(session->mark, SESSION_JUDGED);
+    ck_assert_int_eq(session->mark, SSH_SESSION_JUDGED);
     ck_assert_int_eq(session->n_strikes, 0);
 }
 END_TEST
@@ -446,7 +446,7 @@ START_TEST(events_do_not_wait_for_judging)
     int fds[31];
 
     for (size_t i = 0; i < N_KEYS; i++) {
-        struct session *session = add_session(i, false);
+        struct ssh_session *session = add_session(i, false);
 
         session->pid = getpid();
         session->fd = eventfd(0, EFD_CLOEXEC);
@@ -480,13 +480,13 @@ START_TEST(sessions_of_a_key_differ)
     size_t n_judged = 0;
 
     for (size_t i = 0; i < 5; i++) {
-        struct session *session = add_session(2, false);
+        struct ssh_session *session = add_session(2, false);
         struct text id = text_of(fake_keys[2].credential_id), rule;
 
         snprintf(rules[i], sizeof rules[i], "bind:b%zu.a:1", i);
         rule = text_of(rules[i]);
-        ck_assert(session_set_lists(session, (struct text_list){&id, 1, true},
-                                    (struct text_list){&rule, 1, true}));
+        ck_assert(ssh_session_set_lists(session, (struct text_list){&id, 1, true},
+                                        (struct text_list){&rule, 1, true}));
     }
     begin();
     fake_keys[2].rule = "bind:*";
@@ -495,11 +495,11 @@ START_TEST(sessions_of_a_key_differ)
     fake_database.takes_a_turn = true;
     ck_assert(!judge());
     for (size_t i = 0; i < 5; i++)
-        n_judged += gateway.sessions.items[i]->mark == SESSION_JUDGED;
+        n_judged += gateway.sessions.items[i]->mark == SSH_SESSION_JUDGED;
     ck_assert_uint_eq(n_judged, 1);
     judge_on(20);
     for (size_t i = 0; i < 5; i++) {
-        ck_assert_int_eq(gateway.sessions.items[i]->mark, SESSION_JUDGED);
+        ck_assert_int_eq(gateway.sessions.items[i]->mark, SSH_SESSION_JUDGED);
         ck_assert(!gateway.sessions.items[i]->is_ending);
     }
     ck_assert(!gateway.is_away);

@@ -15,22 +15,22 @@
 #include "gateway/folder.h"
 #include "gateway/monitor.h"
 #include "gateway/proc.h"
-#include "gateway/session.h"
+#include "gateway/ssh_session.h"
 #include "gateway/state.h"
 #include "suites.h"
 
 static const struct log quiet = {.level = LOG_LEVEL_ERROR, .target = LOG_TARGET_STDERR};
 
-static struct session *add_session(struct sessions *sessions, const struct monitor *monitor)
+static struct ssh_session *add_session(struct ssh_sessions *sessions, const struct monitor *monitor)
 {
-    struct session *session;
+    struct ssh_session *session;
     struct proc proc;
     int fd;
 
     ck_assert(proc_read(monitor->pid, &proc));
     fd = proc_open(proc.pid, proc.started);
     ck_assert_int_ge(fd, 0);
-    session = sessions_add(sessions, proc.pid, proc.started, fd);
+    session = ssh_sessions_add(sessions, proc.pid, proc.started, fd);
     ck_assert_ptr_nonnull(session);
     snprintf(session->account_id, sizeof session->account_id, "ac_000000000000000000000000001");
     snprintf(session->fingerprint, sizeof session->fingerprint,
@@ -39,11 +39,11 @@ static struct session *add_session(struct sessions *sessions, const struct monit
 }
 
 /* Registers a session whose client has not logged in yet. */
-static struct session *add_login(struct sessions *sessions, const struct monitor *monitor)
+static struct ssh_session *add_login(struct ssh_sessions *sessions, const struct monitor *monitor)
 {
-    struct session *session = add_session(sessions, monitor);
+    struct ssh_session *session = add_session(sessions, monitor);
 
-    ck_assert(session_find_login(session, getpid()));
+    ck_assert(ssh_session_find_login(session, getpid()));
     ck_assert_int_eq(session->login_pid, monitor->child);
     return session;
 }
@@ -51,31 +51,31 @@ static struct session *add_login(struct sessions *sessions, const struct monitor
 /* The process that asks is below the monitor, too.  Not every kernel tells which processes are. */
 START_TEST(a_login_goes_on_until_its_process_exits)
 {
-    struct sessions sessions = {0};
-    struct session *session;
+    struct ssh_sessions sessions = {0};
+    struct ssh_session *session;
     struct monitor monitor;
     int fd, status = 0;
 
     monitor_start(&monitor, "sshd", false);
     faults_hide_children(_i > 0);
     session = add_session(&sessions, &monitor);
-    ck_assert(session_find_login(session, monitor.child));
+    ck_assert(ssh_session_find_login(session, monitor.child));
     ck_assert_int_eq(session->login_pid, 0);
-    sessions_remove(&sessions, session);
+    ssh_sessions_remove(&sessions, session);
     session = add_login(&sessions, &monitor);
     fd = session->children[0];
-    sessions_track(&sessions);
+    ssh_sessions_track(&sessions);
     ck_assert_int_eq(session->children[0], fd);
-    ck_assert_ptr_null(sessions_end_login(&sessions, fd));
-    ck_assert_ptr_null(sessions_end_login(&sessions, session->fd));
+    ck_assert_ptr_null(ssh_sessions_end_login(&sessions, fd));
+    ck_assert_ptr_null(ssh_sessions_end_login(&sessions, session->fd));
     ck_assert_int_gt(session->login_pid, 0);
     kill(monitor.child, SIGKILL);
     ck_assert(monitor_wait_for_exit(monitor.child, &status));
-    sessions_track(&sessions);
-    ck_assert_ptr_eq(sessions_end_login(&sessions, fd), session);
+    ssh_sessions_track(&sessions);
+    ck_assert_ptr_eq(ssh_sessions_end_login(&sessions, fd), session);
     ck_assert_int_eq(session->login_pid, 0);
-    ck_assert_ptr_null(sessions_end_login(&sessions, fd));
-    sessions_free(&sessions);
+    ck_assert_ptr_null(ssh_sessions_end_login(&sessions, fd));
+    ssh_sessions_free(&sessions);
     faults_hide_children(false);
     monitor_stop(&monitor);
 }
@@ -100,7 +100,7 @@ static struct rlimit limit_descriptors(int n)
 START_TEST(a_login_that_cannot_be_found_is_refused)
 {
     struct gateway gateway = {.epoll = -1};
-    struct session *session;
+    struct ssh_session *session;
     struct monitor monitor;
     struct rlimit before;
     bool ok;
@@ -113,7 +113,7 @@ START_TEST(a_login_that_cannot_be_found_is_refused)
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
     ck_assert(!ok);
     ck_assert_int_eq(session->login_pid, 0);
-    sessions_free(&gateway.sessions);
+    ssh_sessions_free(&gateway.sessions);
     faults_hide_children(false);
     monitor_stop(&monitor);
 }
@@ -122,24 +122,24 @@ END_TEST
 /* The loop hears of the process, but nothing has logged in. */
 START_TEST(a_login_that_is_ended_does_not_succeed)
 {
-    struct sessions sessions = {0};
-    struct session *session;
+    struct ssh_sessions sessions = {0};
+    struct ssh_session *session;
     struct monitor monitor;
     int status = 0;
 
     monitor_start(&monitor, "sshd", false);
     session = add_login(&sessions, &monitor);
     if (_i == 0)
-        session_end(&sessions, session, SESSION_STOPPED, &quiet, clock_steady_ms());
+        ssh_session_end(&sessions, session, SSH_SESSION_STOPPED, &quiet, clock_steady_ms());
     else
         kill(monitor.pid, SIGKILL);
     ck_assert_int_eq(session->login_pid > 0, _i > 0);
     kill(monitor.child, SIGKILL);
     ck_assert(monitor_wait_for_exit(monitor.child, &status));
     ck_assert(monitor_wait_for_exit(monitor.pid, &status));
-    ck_assert_ptr_null(sessions_end_login(&sessions, session->children[0]));
+    ck_assert_ptr_null(ssh_sessions_end_login(&sessions, session->children[0]));
     ck_assert_int_eq(session->login_pid, 0);
-    sessions_free(&sessions);
+    ssh_sessions_free(&sessions);
 }
 END_TEST
 
@@ -159,8 +159,8 @@ START_TEST(logins_that_end_do_not_fill_the_log)
 {
     static struct log_limit limit;
     const struct log log = {.level = LOG_LEVEL_INFO, .target = LOG_TARGET_STDERR, .limit = &limit};
-    struct sessions sessions = {0};
-    struct session *session;
+    struct ssh_sessions sessions = {0};
+    struct ssh_session *session;
     struct monitor monitor;
     FILE *file = tmpfile();
     int status = 0;
@@ -172,7 +172,7 @@ START_TEST(logins_that_end_do_not_fill_the_log)
     for (int i = 0; i < 10 * LOG_BURST; i++) {
         session->is_ending = false;
         session->login_pid = _i == 0 ? monitor.child : 0;
-        session_end(&sessions, session, SESSION_CROWD, &log, clock_steady_ms());
+        ssh_session_end(&sessions, session, SSH_SESSION_CROWD, &log, clock_steady_ms());
     }
     if (_i == 0)
         ck_assert_int_lt(count_lines(file), 5 * LOG_BURST);
@@ -181,7 +181,7 @@ START_TEST(logins_that_end_do_not_fill_the_log)
     kill(monitor.child, SIGKILL);
     ck_assert(monitor_wait_for_exit(monitor.child, &status));
     ck_assert(monitor_wait_for_exit(monitor.pid, &status));
-    sessions_free(&sessions);
+    ssh_sessions_free(&sessions);
     fclose(file);
 }
 END_TEST
@@ -189,8 +189,8 @@ END_TEST
 /* What was a login before the daemon stopped still is one, unless its process has exited. */
 START_TEST(a_login_is_taken_up_from_its_file)
 {
-    struct sessions before = {0}, after = {0};
-    struct session *session;
+    struct ssh_sessions before = {0}, after = {0};
+    struct ssh_session *session;
     struct state state;
     struct monitor monitor;
     const char *what;
@@ -207,14 +207,14 @@ START_TEST(a_login_is_taken_up_from_its_file)
     ck_assert_int_eq(session->login_pid, monitor.child);
     ck_assert_uint_eq(session->owner_ids.n, 1);
     ck_assert_str_eq(session->owner_ids.items[0].s, "usr_1");
-    sessions_free(&after);
+    ssh_sessions_free(&after);
     kill(monitor.child, SIGKILL);
     ck_assert(monitor_wait_for_exit(monitor.child, &status));
     ck_assert(state_read_all(&state, &after, &quiet));
     ck_assert_uint_eq(after.n, 1);
     ck_assert_int_eq(after.items[0]->login_pid, 0);
-    sessions_free(&before);
-    sessions_free(&after);
+    ssh_sessions_free(&before);
+    ssh_sessions_free(&after);
     monitor_stop(&monitor);
     state_close(&state);
     folder_remove();
@@ -226,8 +226,8 @@ START_TEST(a_login_is_judged_when_it_succeeds)
 {
     struct text owners[] = {text_of("usr_1"), text_of("usr_2")};
     struct gateway gateway = {.conf = {.gateway = {.sessions_of_account = 2}, .log = quiet}};
-    struct sessions *sessions = &gateway.sessions;
-    struct session *session;
+    struct ssh_sessions *sessions = &gateway.sessions;
+    struct ssh_session *session;
     struct monitor monitor, other;
     const char *what;
     int status = 0;
@@ -238,7 +238,7 @@ START_TEST(a_login_is_judged_when_it_succeeds)
     monitor_start(&other, "sshd", false);
     session = add_login(sessions, &monitor);
     snprintf(session->owner_id, sizeof session->owner_id, "usr_1");
-    ck_assert(session_set_owners(session, (struct text_list){owners, _i == 0 ? 2 : 1, true}));
+    ck_assert(ssh_session_set_owners(session, (struct text_list){owners, _i == 0 ? 2 : 1, true}));
     snprintf(add_session(sessions, &other)->owner_id, IDENT_SIZE, "usr_1");
     login_end(&gateway, session->children[0]);
     ck_assert_str_eq(session->owner_id, "usr_1");
@@ -246,10 +246,10 @@ START_TEST(a_login_is_judged_when_it_succeeds)
     ck_assert(monitor_wait_for_exit(monitor.child, &status));
     login_end(&gateway, session->children[0]);
     ck_assert_int_eq(session->is_ending, _i > 0);
-    ck_assert_uint_eq(sessions->n_ended[SESSION_CROWD], _i > 0);
+    ck_assert_uint_eq(sessions->n_ended[SSH_SESSION_CROWD], _i > 0);
     ck_assert_str_eq(session->owner_id, _i == 0 ? "usr_2" : "usr_1");
     ck_assert_uint_eq(session->owner_ids.n, 0);
-    sessions_free(sessions);
+    ssh_sessions_free(sessions);
     monitor_stop(&monitor);
     monitor_stop(&other);
     state_close(&gateway.state);
@@ -273,8 +273,8 @@ static struct rlimit limit_logins(void)
 START_TEST(a_login_that_has_succeeded_gives_no_way)
 {
     struct gateway gateway = {.conf = {.log = quiet}};
-    struct sessions *sessions = &gateway.sessions;
-    struct session *older, *newer;
+    struct ssh_sessions *sessions = &gateway.sessions;
+    struct ssh_session *older, *newer;
     struct monitor monitors[2];
     struct rlimit before;
     const char *what;
@@ -297,7 +297,7 @@ START_TEST(a_login_that_has_succeeded_gives_no_way)
     ck_assert_int_eq(older->login_pid, 0);
     ck_assert(!newer->is_ending);
     ck_assert_int_gt(newer->login_pid, 0);
-    sessions_free(sessions);
+    ssh_sessions_free(sessions);
     monitor_stop(&monitors[0]);
     monitor_stop(&monitors[1]);
     state_close(&gateway.state);
@@ -308,7 +308,7 @@ END_TEST
 /* Ends the run of a gateway, and begins the next one. */
 static void restart(struct gateway *gateway)
 {
-    sessions_free(&gateway->sessions);
+    ssh_sessions_free(&gateway->sessions);
     ck_assert(state_read_all(&gateway->state, &gateway->sessions, &quiet));
     login_judge_former(gateway);
 }
@@ -319,7 +319,7 @@ START_TEST(a_login_succeeds_while_no_daemon_runs)
     struct gateway gateway = {
         .conf = {.gateway = {.sessions_of_key = _i == 0 ? 1 : 2}, .log = quiet}};
     struct text owner = text_of("usr_1");
-    struct session *session;
+    struct ssh_session *session;
     struct monitor monitor, other;
     const char *what;
     int status = 0;
@@ -330,7 +330,7 @@ START_TEST(a_login_succeeds_while_no_daemon_runs)
     monitor_start(&other, "sshd", false);
     ck_assert(state_write(&gateway.state, add_login(&gateway.sessions, &monitor)));
     session = add_login(&gateway.sessions, &other);
-    ck_assert(session_set_owners(session, (struct text_list){&owner, 1, true}));
+    ck_assert(ssh_session_set_owners(session, (struct text_list){&owner, 1, true}));
     ck_assert(state_write(&gateway.state, session));
     kill(other.child, SIGKILL);
     ck_assert(monitor_wait_for_exit(other.child, &status));
@@ -340,13 +340,13 @@ START_TEST(a_login_succeeds_while_no_daemon_runs)
     ck_assert(monitor_wait_for_exit(monitor.child, &status));
     restart(&gateway);
     ck_assert_uint_eq(gateway.sessions.n, 2);
-    ck_assert_int_eq(sessions_find(&gateway.sessions, monitor.pid)->is_ending, _i == 0);
-    ck_assert(!sessions_find(&gateway.sessions, other.pid)->is_ending);
+    ck_assert_int_eq(ssh_sessions_find(&gateway.sessions, monitor.pid)->is_ending, _i == 0);
+    ck_assert(!ssh_sessions_find(&gateway.sessions, other.pid)->is_ending);
     gateway.conf.gateway.sessions_of_key = 1;
     restart(&gateway);
     for (size_t i = 0; _i > 0 && i < gateway.sessions.n; i++)
         ck_assert(!gateway.sessions.items[i]->is_ending);
-    sessions_free(&gateway.sessions);
+    ssh_sessions_free(&gateway.sessions);
     monitor_stop(&monitor);
     monitor_stop(&other);
     state_close(&gateway.state);

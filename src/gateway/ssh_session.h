@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The SSH sessions that this daemon let in, and how one is ended. */
-#ifndef ADIT_GATEWAY_SESSION_H
-#define ADIT_GATEWAY_SESSION_H
+#ifndef ADIT_GATEWAY_SSH_SESSION_H
+#define ADIT_GATEWAY_SSH_SESSION_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,41 +15,41 @@
 #include "model/public_key.h"
 
 /* Processes below a session's monitor that are signalled: one, and two while a login goes on. */
-#define SESSION_N_CHILDREN 8
+#define SSH_SESSION_N_CHILDREN 8
 
 /* Credentials that a line of the log names. */
-#define SESSION_NAMED_MAX 3
+#define SSH_SESSION_NAMED_MAX 3
 
 struct state;
 
 /* Whether a session is to be judged anew, and why.  The higher the mark, the sooner. */
-enum session_mark {
-    SESSION_JUDGED,
-    SESSION_SWEPT,  /* its turn has come */
-    SESSION_NAMED,  /* the feed names one of its credentials */
-    SESSION_CHANGED /* its key's credentials have changed: their rules are to be read */
+enum ssh_session_mark {
+    SSH_SESSION_JUDGED,
+    SSH_SESSION_SWEPT,  /* its turn has come */
+    SSH_SESSION_NAMED,  /* the feed names one of its credentials */
+    SSH_SESSION_CHANGED /* its key's credentials have changed: their rules are to be read */
 };
 
 /* Room for the digest of a glance (store/gateway.h) and its NUL. */
-#define SESSION_DIGEST_SIZE 65
+#define SSH_SESSION_DIGEST_SIZE 65
 
 /* Why a session is ended. */
-enum session_cause {
-    SESSION_REVOKED,    /* no credential has its key any more */
-    SESSION_NARROWED,   /* its rules do not cover any more what it was granted */
-    SESSION_OVER_LIMIT, /* its key has more than is read */
-    SESSION_LATE,       /* its key cannot be judged in time */
-    SESSION_CROWD,      /* there is no room for it */
-    SESSION_STOPPED,    /* by an administrator */
-    SESSION_KILLED,     /* its process of sshd was killed */
-    SESSION_UNREADABLE, /* its file cannot be read */
-    SESSION_NO_MEMORY,
-    SESSION_N_CAUSES
+enum ssh_session_cause {
+    SSH_SESSION_REVOKED,    /* no credential has its key any more */
+    SSH_SESSION_NARROWED,   /* its rules do not cover any more what it was granted */
+    SSH_SESSION_OVER_LIMIT, /* its key has more than is read */
+    SSH_SESSION_LATE,       /* its key cannot be judged in time */
+    SSH_SESSION_CROWD,      /* there is no room for it */
+    SSH_SESSION_STOPPED,    /* by an administrator */
+    SSH_SESSION_KILLED,     /* its process of sshd was killed */
+    SSH_SESSION_UNREADABLE, /* its file cannot be read */
+    SSH_SESSION_NO_MEMORY,
+    SSH_SESSION_N_CAUSES
 };
 
 /* A session is the process of sshd that watches over one connection (its "monitor"), from the first
  * key that it asked about to its exit. */
-struct session {
+struct ssh_session {
     pid_t pid;
     uint64_t started; /* see struct proc */
     int fd;           /* of the process */
@@ -61,14 +61,14 @@ struct session {
     struct text_list granted;                      /* the united rules that sshd was given */
     struct arena arena;                            /* holds both lists, */
     size_t list_bytes;                             /* which take so many bytes */
-    enum session_mark mark;
+    enum ssh_session_mark mark;
     int64_t marked_ms; /* since when, on the steady clock */
     /* Its credentials that the feed has named since it was judged, or those that are gone: some. */
-    char named_ids[SESSION_NAMED_MAX][IDENT_SIZE];
+    char named_ids[SSH_SESSION_NAMED_MAX][IDENT_SIZE];
     size_t n_named;
-    char digest[SESSION_DIGEST_SIZE]; /* what its key had when it was judged; "": unknown */
-    size_t n_found;                   /* credentials that its key had at the last glance */
-    int n_strikes;                    /* how often its key could not be judged in time */
+    char digest[SSH_SESSION_DIGEST_SIZE]; /* what its key had when it was judged; "": unknown */
+    size_t n_found;                       /* credentials that its key had at the last glance */
+    int n_strikes;                        /* how often its key could not be judged in time */
 
     /* The process that serves the client until it has logged in, and exits then: children[0]. Until
      * then nobody has proved to own the key, and the session takes room from nobody. */
@@ -78,98 +78,100 @@ struct session {
     struct arena owners_arena;  /* holds them */
 
     bool is_ending;
-    int n_kills;                      /* how often what is below it was killed */
-    int64_t kill_at_ms;               /* on the steady clock: when what is left is killed */
-    int children[SESSION_N_CHILDREN]; /* descriptors of the processes below it; some may be gone */
+    int n_kills;                          /* how often what is below it was killed */
+    int64_t kill_at_ms;                   /* on the steady clock: when what is left is killed */
+    int children[SSH_SESSION_N_CHILDREN]; /* descriptors of the processes below it; some may be gone
+                                           */
     size_t n_children;
 };
 
 /* All sessions.  All zero: none. */
-struct sessions {
-    struct session **items;
+struct ssh_sessions {
+    struct ssh_session **items;
     size_t n;
     size_t cap;
-    uint64_t n_ended[SESSION_N_CAUSES]; /* since the start */
+    uint64_t n_ended[SSH_SESSION_N_CAUSES]; /* since the start */
 };
 
 /* Returns the session of a process, or NULL. */
-struct session *sessions_find(const struct sessions *sessions, pid_t pid);
+struct ssh_session *ssh_sessions_find(const struct ssh_sessions *sessions, pid_t pid);
 
 /* Adds a session without a key, of the process that fd is a descriptor of; the session owns fd.
  * Returns NULL, and leaves fd open, if memory runs out. */
-MUST_CHECK struct session *sessions_add(struct sessions *sessions, pid_t pid, uint64_t started,
-                                        int fd);
+MUST_CHECK struct ssh_session *ssh_sessions_add(struct ssh_sessions *sessions, pid_t pid,
+                                                uint64_t started, int fd);
 
 /* Closes the descriptors of a session and frees it. */
-void sessions_remove(struct sessions *sessions, struct session *session);
+void ssh_sessions_remove(struct ssh_sessions *sessions, struct ssh_session *session);
 
 /* Frees all sessions; ends none. */
-void sessions_free(struct sessions *sessions);
+void ssh_sessions_free(struct ssh_sessions *sessions);
 
 /* Replaces the lists of a session by copies.  The identifiers are in order.  Returns false if
  * memory runs out; the session is then without credentials and rules. */
-MUST_CHECK bool session_set_lists(struct session *session, struct text_list credential_ids,
-                                  struct text_list granted);
+MUST_CHECK bool ssh_session_set_lists(struct ssh_session *session, struct text_list credential_ids,
+                                      struct text_list granted);
 
 /* Sets for whom a session may count once its client has logged in.  Returns false if memory runs
  * out. */
-MUST_CHECK bool session_set_owners(struct session *session, struct text_list owner_ids);
+MUST_CHECK bool ssh_session_set_owners(struct ssh_session *session, struct text_list owner_ids);
 
-void session_forget_owners(struct session *session);
+void ssh_session_forget_owners(struct ssh_session *session);
 
 /* Finds the process of a login that goes on: the oldest one below the monitor that does not ask.  A
  * session without one counts as logged in.  Returns false with errno set if descriptors run out:
  * then nobody knows. */
-MUST_CHECK bool session_find_login(struct session *session, pid_t asker);
+MUST_CHECK bool ssh_session_find_login(struct ssh_session *session, pid_t asker);
 
 /* The same, if it is known: it is there as long as the process that started then is. */
-MUST_CHECK bool session_take_login(struct session *session, pid_t pid, uint64_t started);
+MUST_CHECK bool ssh_session_take_login(struct ssh_session *session, pid_t pid, uint64_t started);
 
 /* Notes that the process of a login, of which fd is the descriptor, has exited.  Returns the
  * session if it goes on, and NULL if it does not, or fd is of no such process. */
-struct session *sessions_end_login(struct sessions *sessions, int fd);
+struct ssh_session *ssh_sessions_end_login(struct ssh_sessions *sessions, int fd);
 
 /* Returns how many bytes a list takes. */
-size_t session_list_bytes(struct text_list list);
+size_t ssh_session_list_bytes(struct text_list list);
 
 /* Copies a list and its texts into the arena.  Returns false if memory runs out. */
-MUST_CHECK bool session_copy_list(struct arena *arena, struct text_list list,
-                                  struct text_list *out);
+MUST_CHECK bool ssh_session_copy_list(struct arena *arena, struct text_list list,
+                                      struct text_list *out);
 
 /* Raises a session's mark; never lowers it. */
-void session_mark(struct session *session, enum session_mark mark);
+void ssh_session_mark(struct ssh_session *session, enum ssh_session_mark mark);
 
-/* Marks the sessions that stand on a credential, as SESSION_NAMED.  Returns whether there is one.
+/* Marks the sessions that stand on a credential, as SSH_SESSION_NAMED.  Returns whether there is
+ * one.
  */
-bool sessions_mark(struct sessions *sessions, struct text credential_id);
+bool ssh_sessions_mark(struct ssh_sessions *sessions, struct text credential_id);
 
 /* Notes that a session has been judged, and goes on. */
-void session_note_judged(struct session *session);
+void ssh_session_note_judged(struct ssh_session *session);
 
 /* Has the log name which credentials of a session are gone, if some are.  kept_ids are those that
  * its key has, in order. */
-void session_note_gone(struct session *session, struct text_list kept_ids);
+void ssh_session_note_gone(struct ssh_session *session, struct text_list kept_ids);
 
 /* Finds the processes below each monitor whose client has logged in, unless they are known: sshd
  * starts another one then. */
-void sessions_track(struct sessions *sessions);
+void ssh_sessions_track(struct ssh_sessions *sessions);
 
 /* Returns whether a process below the session's monitor is known to go on. */
-bool session_has_child(const struct session *session);
+bool ssh_session_has_child(const struct ssh_session *session);
 
 /* Returns the cause as a label of metrics; static. */
-MUST_CHECK const char *session_cause_label(enum session_cause cause);
+MUST_CHECK const char *ssh_session_cause_label(enum ssh_session_cause cause);
 
 /* Begins to end a session: SIGTERM to the monitor and the processes below it.  Logs and counts the
  * cause; if it lost rules, the log names credentials. Never SIGKILL for the monitor: the processes
  * below it would go on. */
-void session_end(struct sessions *sessions, struct session *session, enum session_cause cause,
-                 const struct log *log, int64_t now_ms);
+void ssh_session_end(struct ssh_sessions *sessions, struct ssh_session *session,
+                     enum ssh_session_cause cause, const struct log *log, int64_t now_ms);
 
 /* Goes on with the ending ones: kills what is left below their monitors, and removes those that
  * are gone, with their files.  Returns when to call again, on the steady clock; INT64_MAX: none is
  * ending. */
-int64_t sessions_go_on(struct sessions *sessions, const struct state *state, const struct log *log,
-                       int64_t now_ms);
+int64_t ssh_sessions_go_on(struct ssh_sessions *sessions, const struct state *state,
+                           const struct log *log, int64_t now_ms);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of sessions: how they are ended, and the files that outlive the daemon. */
-#include "gateway/session.h"
+#include "gateway/ssh_session.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -61,55 +61,55 @@ static struct text_list list_of(struct text *items, const char *const *words)
 }
 
 /* Registers a process as a session. */
-static struct session *add_session(struct sessions *sessions, pid_t pid)
+static struct ssh_session *add_session(struct ssh_sessions *sessions, pid_t pid)
 {
     static const char *const ids[] = {"sshcr_1", "sshcr_2", NULL};
     static const char *const rules[] = {"bind:a.example:80", "bind:*.b.example", NULL};
     struct text id_items[2], rule_items[2];
-    struct session *session;
+    struct ssh_session *session;
     struct proc proc;
     int fd;
 
     ck_assert(proc_read(pid, &proc));
     fd = proc_open(pid, proc.started);
     ck_assert_int_ge(fd, 0);
-    session = sessions_add(sessions, pid, proc.started, fd);
+    session = ssh_sessions_add(sessions, pid, proc.started, fd);
     ck_assert_ptr_nonnull(session);
     snprintf(session->account_id, sizeof session->account_id, ACCOUNT);
     snprintf(session->fingerprint, sizeof session->fingerprint, FINGERPRINT);
-    ck_assert(session_set_lists(session, list_of(id_items, ids), list_of(rule_items, rules)));
+    ck_assert(ssh_session_set_lists(session, list_of(id_items, ids), list_of(rule_items, rules)));
     return session;
 }
 
 /* Goes on until no session is left, and frees the table. */
-static void finish(struct sessions *sessions, const struct state *files)
+static void finish(struct ssh_sessions *sessions, const struct state *files)
 {
     int64_t deadline_ms = clock_steady_ms() + 50000;
 
     while (sessions->n > 0) {
         ck_assert_int_gt(clock_left_ms(deadline_ms), 0);
-        sessions_go_on(sessions, files, &quiet, clock_steady_ms());
+        ssh_sessions_go_on(sessions, files, &quiet, clock_steady_ms());
         usleep(2000);
     }
-    sessions_free(sessions);
+    ssh_sessions_free(sessions);
 }
 
 /* ---- the table ---- */
 
 START_TEST(sessions_are_found_and_removed)
 {
-    struct sessions sessions = {0};
+    struct ssh_sessions sessions = {0};
     struct monitor monitors[3];
 
     for (size_t i = 0; i < 3; i++) {
         monitor_start(&monitors[i], "sshd", false);
         add_session(&sessions, monitors[i].pid);
     }
-    sessions_remove(&sessions, sessions_find(&sessions, monitors[0].pid));
-    ck_assert_ptr_null(sessions_find(&sessions, monitors[0].pid));
+    ssh_sessions_remove(&sessions, ssh_sessions_find(&sessions, monitors[0].pid));
+    ck_assert_ptr_null(ssh_sessions_find(&sessions, monitors[0].pid));
     for (size_t i = 1; i < 3; i++)
-        ck_assert_int_eq(sessions_find(&sessions, monitors[i].pid)->pid, monitors[i].pid);
-    sessions_free(&sessions);
+        ck_assert_int_eq(ssh_sessions_find(&sessions, monitors[i].pid)->pid, monitors[i].pid);
+    ssh_sessions_free(&sessions);
     for (size_t i = 0; i < 3; i++) {
         ck_assert_int_eq(kill(monitors[i].pid, 0), 0);
         monitor_stop(&monitors[i]);
@@ -119,18 +119,18 @@ END_TEST
 
 START_TEST(sessions_of_a_credential_are_marked)
 {
-    struct sessions sessions = {0};
-    struct session *session = add_session(&sessions, getpid());
+    struct ssh_sessions sessions = {0};
+    struct ssh_session *session = add_session(&sessions, getpid());
 
-    ck_assert(!sessions_mark(&sessions, text_of("sshcr_3")));
-    ck_assert_int_eq(session->mark, SESSION_JUDGED);
-    ck_assert(sessions_mark(&sessions, text_of("sshcr_2")));
-    ck_assert_int_eq(session->mark, SESSION_NAMED);
-    sessions_free(&sessions);
+    ck_assert(!ssh_sessions_mark(&sessions, text_of("sshcr_3")));
+    ck_assert_int_eq(session->mark, SSH_SESSION_JUDGED);
+    ck_assert(ssh_sessions_mark(&sessions, text_of("sshcr_2")));
+    ck_assert_int_eq(session->mark, SSH_SESSION_NAMED);
+    ssh_sessions_free(&sessions);
 }
 END_TEST
 
-static void names(const struct session *session, size_t n, const char *first)
+static void names(const struct ssh_session *session, size_t n, const char *first)
 {
     ck_assert_uint_eq(session->n_named, n);
     if (n > 0)
@@ -142,38 +142,38 @@ START_TEST(a_session_knows_what_it_lost)
 {
     struct text ids[] = {text_of("a"), text_of("b"), text_of("c"), text_of("d"), text_of("e")};
     const struct text_list all = {ids, 5, true}, most = {ids, 4, true}, none = {ids, 0, true};
-    struct sessions sessions = {0};
-    struct session *session = add_session(&sessions, getpid());
+    struct ssh_sessions sessions = {0};
+    struct ssh_session *session = add_session(&sessions, getpid());
 
-    ck_assert(session_set_lists(session, all, none));
+    ck_assert(ssh_session_set_lists(session, all, none));
     names(session, 0, NULL);
     for (int i = 0; i < 2; i++)
-        ck_assert(sessions_mark(&sessions, text_of("c")));
+        ck_assert(ssh_sessions_mark(&sessions, text_of("c")));
     names(session, 1, "c");
-    session_note_gone(session, all);
+    ssh_session_note_gone(session, all);
     names(session, 1, "c");
-    session_note_gone(session, most);
+    ssh_session_note_gone(session, most);
     names(session, 1, "e");
-    session_note_gone(session, none);
-    names(session, SESSION_NAMED_MAX, "a");
-    session_note_judged(session);
-    ck_assert_int_eq(session->mark, SESSION_JUDGED);
+    ssh_session_note_gone(session, none);
+    names(session, SSH_SESSION_NAMED_MAX, "a");
+    ssh_session_note_judged(session);
+    ck_assert_int_eq(session->mark, SSH_SESSION_JUDGED);
     names(session, 0, NULL);
-    sessions_free(&sessions);
+    ssh_sessions_free(&sessions);
 }
 END_TEST
 
 /* A session may be given the lists that it has. */
 START_TEST(lists_are_copied)
 {
-    struct sessions sessions = {0};
-    struct session *session = add_session(&sessions, getpid());
+    struct ssh_sessions sessions = {0};
+    struct ssh_session *session = add_session(&sessions, getpid());
 
-    ck_assert(session_set_lists(session, session->credential_ids, session->granted));
+    ck_assert(ssh_session_set_lists(session, session->credential_ids, session->granted));
     ck_assert_uint_eq(session->granted.n, 2);
     ck_assert_str_eq(session->granted.items[1].s, "bind:*.b.example");
     ck_assert_str_eq(session->credential_ids.items[0].s, "sshcr_1");
-    sessions_free(&sessions);
+    ssh_sessions_free(&sessions);
 }
 END_TEST
 
@@ -182,13 +182,13 @@ END_TEST
 /* The monitor gets SIGTERM and never SIGKILL: what is below it would go on. */
 START_TEST(both_processes_end)
 {
-    struct sessions sessions = {0};
+    struct ssh_sessions sessions = {0};
     struct monitor monitor;
     int status = 0;
 
     monitor_start(&monitor, "sshd", _i == 1);
-    session_end(&sessions, add_session(&sessions, monitor.pid), SESSION_STOPPED, &quiet,
-                clock_steady_ms());
+    ssh_session_end(&sessions, add_session(&sessions, monitor.pid), SSH_SESSION_STOPPED, &quiet,
+                    clock_steady_ms());
     finish(&sessions, &no_files);
     ck_assert(monitor_wait_for_exit(monitor.pid, &status));
     ck_assert(WIFSIGNALED(status));
@@ -199,14 +199,14 @@ END_TEST
 
 START_TEST(a_stopped_monitor_ends)
 {
-    struct sessions sessions = {0};
+    struct ssh_sessions sessions = {0};
     struct monitor monitor;
     int status = 0;
 
     monitor_start(&monitor, "sshd", false);
     kill(monitor.pid, SIGSTOP);
-    session_end(&sessions, add_session(&sessions, monitor.pid), SESSION_STOPPED, &quiet,
-                clock_steady_ms());
+    ssh_session_end(&sessions, add_session(&sessions, monitor.pid), SSH_SESSION_STOPPED, &quiet,
+                    clock_steady_ms());
     finish(&sessions, &no_files);
     ck_assert(monitor_wait_for_exit(monitor.pid, &status));
     ck_assert_int_eq(WTERMSIG(status), SIGTERM);
@@ -217,20 +217,20 @@ END_TEST
 /* Somebody has killed the monitor: what is below it goes on until it is ended, too. */
 START_TEST(processes_of_a_killed_monitor_end)
 {
-    struct sessions sessions = {0};
-    struct session *session;
+    struct ssh_sessions sessions = {0};
+    struct ssh_session *session;
     struct monitor monitor;
     int status = 0;
 
     monitor_start(&monitor, "sshd", _i == 1);
     session = add_session(&sessions, monitor.pid);
-    ck_assert(!session_has_child(session));
-    sessions_track(&sessions);
-    ck_assert(session_has_child(session));
+    ck_assert(!ssh_session_has_child(session));
+    ssh_sessions_track(&sessions);
+    ck_assert(ssh_session_has_child(session));
     kill(monitor.pid, SIGKILL);
     ck_assert(monitor_wait_for_exit(monitor.pid, &status));
-    ck_assert(session_has_child(session));
-    session_end(&sessions, session, SESSION_STOPPED, &quiet, clock_steady_ms());
+    ck_assert(ssh_session_has_child(session));
+    ssh_session_end(&sessions, session, SSH_SESSION_STOPPED, &quiet, clock_steady_ms());
     finish(&sessions, &no_files);
     ck_assert(monitor_wait_for_exit(monitor.child, &status));
 }
@@ -240,8 +240,8 @@ END_TEST
 
 START_TEST(a_session_is_taken_up_from_its_file)
 {
-    struct sessions before = {0}, after = {0};
-    struct session *session;
+    struct ssh_sessions before = {0}, after = {0};
+    struct ssh_session *session;
     struct monitor monitor;
 
     open_state();
@@ -262,8 +262,8 @@ START_TEST(a_session_is_taken_up_from_its_file)
     ck_assert_str_eq(session->credential_ids.items[1].s, "sshcr_2");
     ck_assert_uint_eq(session->granted.n, 2);
     ck_assert_str_eq(session->granted.items[0].s, "bind:a.example:80");
-    sessions_free(&before);
-    sessions_free(&after);
+    ssh_sessions_free(&before);
+    ssh_sessions_free(&after);
     monitor_stop(&monitor);
     close_state();
 }
@@ -293,8 +293,8 @@ static bool file_exists(pid_t pid)
 /* Also if the loop does not hear of the exit first. */
 START_TEST(the_file_goes_with_its_session)
 {
-    struct sessions sessions = {0};
-    struct session *session;
+    struct ssh_sessions sessions = {0};
+    struct ssh_session *session;
     struct monitor monitor;
     int status = 0;
 
@@ -303,7 +303,7 @@ START_TEST(the_file_goes_with_its_session)
     session = add_session(&sessions, monitor.pid);
     ck_assert(state_write(&state, session));
     ck_assert(file_exists(monitor.pid));
-    session_end(&sessions, session, SESSION_STOPPED, &quiet, clock_steady_ms());
+    ssh_session_end(&sessions, session, SSH_SESSION_STOPPED, &quiet, clock_steady_ms());
     finish(&sessions, &state);
     ck_assert(!file_exists(monitor.pid));
     ck_assert(monitor_wait_for_exit(monitor.pid, &status));
@@ -331,7 +331,7 @@ static void forge(const struct proc *proc, char change)
 START_TEST(other_files_name_no_session)
 {
     static const char changes[] = "bs";
-    struct sessions sessions = {0};
+    struct ssh_sessions sessions = {0};
     struct monitor monitor;
     struct proc proc;
 
@@ -348,7 +348,7 @@ START_TEST(other_files_name_no_session)
     ck_assert(state_read_all(&state, &sessions, &quiet));
     ck_assert_uint_eq(sessions.n, 1);
     ck_assert(!sessions.items[0]->is_ending);
-    sessions_free(&sessions);
+    ssh_sessions_free(&sessions);
     monitor_stop(&monitor);
     close_state();
 }
@@ -357,7 +357,7 @@ END_TEST
 /* What a session of this boot stands on is not known: it ends. */
 START_TEST(a_file_without_sense_ends_its_session)
 {
-    struct sessions sessions = {0};
+    struct ssh_sessions sessions = {0};
     struct monitor monitor;
     struct proc proc;
     int status = 0;
@@ -379,7 +379,7 @@ END_TEST
 /* A file that an earlier version wrote and that is too large for this one. */
 START_TEST(a_file_that_is_too_large_ends_its_session)
 {
-    struct sessions sessions = {0};
+    struct ssh_sessions sessions = {0};
     struct monitor monitor;
     struct proc proc;
     char path[96];
@@ -406,7 +406,7 @@ END_TEST
 START_TEST(an_id_alone_names_a_process_below_sshd)
 {
     static const char *const names[][2] = {{"sshd", "sshd"}, {"init", "sshd"}, {"sshd", "bash"}};
-    struct sessions sessions = {0};
+    struct ssh_sessions sessions = {0};
     int pipes[2];
     pid_t parent, child = 0;
 
@@ -438,7 +438,7 @@ START_TEST(an_id_alone_names_a_process_below_sshd)
     kill(parent, SIGKILL);
     kill(child, SIGKILL);
     waitpid(parent, NULL, 0);
-    sessions_free(&sessions);
+    ssh_sessions_free(&sessions);
     close(pipes[0]);
     close(pipes[1]);
     close_state();
@@ -452,8 +452,8 @@ START_TEST(what_cannot_be_read_back_is_not_written)
     static struct text rules[1025];
     struct text id = text_of("sshcr_1"), broken = text_of("bind:a\nend");
     struct text_list ids = {&id, 1, true}, granted = {&broken, 1, true};
-    struct sessions sessions = {0};
-    struct session *session = add_session(&sessions, getpid());
+    struct ssh_sessions sessions = {0};
+    struct ssh_session *session = add_session(&sessions, getpid());
 
     open_state();
     memset(rule, 'x', sizeof rule - 1);
@@ -461,14 +461,14 @@ START_TEST(what_cannot_be_read_back_is_not_written)
         rules[i] = text_of(rule);
     if (_i > 0)
         granted = (struct text_list){rules, 1025, true};
-    ck_assert(session_set_lists(session, ids, granted));
+    ck_assert(ssh_session_set_lists(session, ids, granted));
     ck_assert(!state_write(&state, session));
     ck_assert_int_eq(errno, EFBIG);
     ck_assert(!file_exists(getpid()));
     granted.n = _i > 0 ? 1000 : 0;
-    ck_assert(session_set_lists(session, ids, granted));
+    ck_assert(ssh_session_set_lists(session, ids, granted));
     ck_assert(state_write(&state, session));
-    sessions_free(&sessions);
+    ssh_sessions_free(&sessions);
     close_state();
 }
 END_TEST
@@ -476,13 +476,13 @@ END_TEST
 /* A session that is forgotten would never end. */
 START_TEST(a_file_that_cannot_be_read_stays)
 {
-    struct sessions sessions = {0};
+    struct ssh_sessions sessions = {0};
     struct monitor monitor;
 
     open_state();
     monitor_start(&monitor, "sshd", false);
     ck_assert(state_write(&state, add_session(&sessions, monitor.pid)));
-    sessions_free(&sessions);
+    ssh_sessions_free(&sessions);
     faults_fail_at(2); /* the folder is opened first */
     ck_assert(!state_read_all(&state, &sessions, &quiet));
     ck_assert(faults_stop());
@@ -490,7 +490,7 @@ START_TEST(a_file_that_cannot_be_read_stays)
     ck_assert_uint_eq(sessions.n, 0);
     ck_assert(state_read_all(&state, &sessions, &quiet));
     ck_assert_uint_eq(sessions.n, 1);
-    sessions_free(&sessions);
+    ssh_sessions_free(&sessions);
     monitor_stop(&monitor);
     close_state();
 }
@@ -499,7 +499,7 @@ END_TEST
 START_TEST(other_programs_are_no_session)
 {
     static const char *const names[] = {"sshd2", "bash", "sshd-auth", "ssh", "(sshd)", " sshd"};
-    struct sessions sessions = {0};
+    struct ssh_sessions sessions = {0};
 
     open_state();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -519,14 +519,14 @@ END_TEST
 
 START_TEST(a_file_that_cannot_be_written_is_not_there)
 {
-    struct sessions sessions = {0};
-    struct session *session = add_session(&sessions, getpid());
+    struct ssh_sessions sessions = {0};
+    struct ssh_session *session = add_session(&sessions, getpid());
     struct state broken = {.folder = open("/proc/self", O_RDONLY | O_DIRECTORY), .lock = -1};
 
     ck_assert(!state_write(&broken, session));
     ck_assert_int_ne(errno, 0);
     state_close(&broken);
-    sessions_free(&sessions);
+    ssh_sessions_free(&sessions);
 }
 END_TEST
 
@@ -558,9 +558,9 @@ START_TEST(a_folder_has_one_daemon)
 }
 END_TEST
 
-Suite *gateway_session_suite(void)
+Suite *gateway_ssh_session_suite(void)
 {
-    Suite *suite = suite_create("gateway/session");
+    Suite *suite = suite_create("gateway/ssh_session");
     TCase *tests = tcase_create("sessions");
 
     tcase_set_timeout(tests, 60);

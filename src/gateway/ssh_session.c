@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of sessions. */
-#include "gateway/session.h"
+#include "gateway/ssh_session.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -19,7 +19,7 @@
 #define KILL_AFTER_MS 200
 #define KILL_AGAIN_MS 500
 
-struct session *sessions_find(const struct sessions *sessions, pid_t pid)
+struct ssh_session *ssh_sessions_find(const struct ssh_sessions *sessions, pid_t pid)
 {
     for (size_t i = 0; i < sessions->n; i++) {
         if (sessions->items[i]->pid == pid)
@@ -28,13 +28,14 @@ struct session *sessions_find(const struct sessions *sessions, pid_t pid)
     return NULL;
 }
 
-struct session *sessions_add(struct sessions *sessions, pid_t pid, uint64_t started, int fd)
+struct ssh_session *ssh_sessions_add(struct ssh_sessions *sessions, pid_t pid, uint64_t started,
+                                     int fd)
 {
-    struct session *session = calloc(1, sizeof *session);
+    struct ssh_session *session = calloc(1, sizeof *session);
 
     if (session && sessions->n == sessions->cap) {
         size_t cap = sessions->cap ? 2 * sessions->cap : 64;
-        struct session **items = realloc(sessions->items, cap * sizeof(struct session *));
+        struct ssh_session **items = realloc(sessions->items, cap * sizeof(struct ssh_session *));
 
         if (!items) {
             free(session);
@@ -53,14 +54,14 @@ struct session *sessions_add(struct sessions *sessions, pid_t pid, uint64_t star
     return session;
 }
 
-static void forget_children(struct session *session)
+static void forget_children(struct ssh_session *session)
 {
     for (size_t i = 0; i < session->n_children; i++)
         close(session->children[i]);
     session->n_children = 0;
 }
 
-static void free_session(struct session *session)
+static void free_session(struct ssh_session *session)
 {
     forget_children(session);
     close(session->fd);
@@ -70,13 +71,13 @@ static void free_session(struct session *session)
 }
 
 /* The last session takes its place. */
-static void remove_at(struct sessions *sessions, size_t i)
+static void remove_at(struct ssh_sessions *sessions, size_t i)
 {
     free_session(sessions->items[i]);
     sessions->items[i] = sessions->items[--sessions->n];
 }
 
-void sessions_remove(struct sessions *sessions, struct session *session)
+void ssh_sessions_remove(struct ssh_sessions *sessions, struct ssh_session *session)
 {
     for (size_t i = 0; i < sessions->n; i++) {
         if (sessions->items[i] == session) {
@@ -86,15 +87,15 @@ void sessions_remove(struct sessions *sessions, struct session *session)
     }
 }
 
-void sessions_free(struct sessions *sessions)
+void ssh_sessions_free(struct ssh_sessions *sessions)
 {
     for (size_t i = 0; i < sessions->n; i++)
         free_session(sessions->items[i]);
     free(sessions->items);
-    *sessions = (struct sessions){0};
+    *sessions = (struct ssh_sessions){0};
 }
 
-size_t session_list_bytes(struct text_list list)
+size_t ssh_session_list_bytes(struct text_list list)
 {
     size_t n = list.n * sizeof *list.items;
 
@@ -103,7 +104,7 @@ size_t session_list_bytes(struct text_list list)
     return n;
 }
 
-bool session_copy_list(struct arena *arena, struct text_list list, struct text_list *out)
+bool ssh_session_copy_list(struct arena *arena, struct text_list list, struct text_list *out)
 {
     out->items = arena_array(arena, list.n ? list.n : 1, sizeof *out->items);
     out->n = 0;
@@ -122,17 +123,17 @@ bool session_copy_list(struct arena *arena, struct text_list list, struct text_l
     return true;
 }
 
-bool session_set_lists(struct session *session, struct text_list credential_ids,
-                       struct text_list granted)
+bool ssh_session_set_lists(struct ssh_session *session, struct text_list credential_ids,
+                           struct text_list granted)
 {
     struct arena old = session->arena; /* the lists may be in it */
     bool ok;
 
     session->arena = (struct arena){0};
-    ok = session_copy_list(&session->arena, credential_ids, &session->credential_ids) &&
-         session_copy_list(&session->arena, granted, &session->granted);
+    ok = ssh_session_copy_list(&session->arena, credential_ids, &session->credential_ids) &&
+         ssh_session_copy_list(&session->arena, granted, &session->granted);
     session->list_bytes =
-        session_list_bytes(session->credential_ids) + session_list_bytes(session->granted);
+        ssh_session_list_bytes(session->credential_ids) + ssh_session_list_bytes(session->granted);
     if (!ok) {
         session->credential_ids = (struct text_list){0};
         session->granted = (struct text_list){0};
@@ -142,21 +143,21 @@ bool session_set_lists(struct session *session, struct text_list credential_ids,
     return ok;
 }
 
-void session_forget_owners(struct session *session)
+void ssh_session_forget_owners(struct ssh_session *session)
 {
     session->owner_ids = (struct text_list){0};
     arena_free(&session->owners_arena);
 }
 
-bool session_set_owners(struct session *session, struct text_list owner_ids)
+bool ssh_session_set_owners(struct ssh_session *session, struct text_list owner_ids)
 {
-    session_forget_owners(session);
-    return session_copy_list(&session->owners_arena, owner_ids, &session->owner_ids);
+    ssh_session_forget_owners(session);
+    return ssh_session_copy_list(&session->owners_arena, owner_ids, &session->owner_ids);
 }
 
-void session_mark(struct session *session, enum session_mark mark)
+void ssh_session_mark(struct ssh_session *session, enum ssh_session_mark mark)
 {
-    if (session->mark == SESSION_JUDGED)
+    if (session->mark == SSH_SESSION_JUDGED)
         session->marked_ms = clock_steady_ms();
     if (session->mark < mark)
         session->mark = mark;
@@ -181,23 +182,23 @@ static bool has_credential(struct text_list ids, struct text id)
     return false;
 }
 
-static void name_credential(struct session *session, struct text id)
+static void name_credential(struct ssh_session *session, struct text id)
 {
     for (size_t i = 0; i < session->n_named; i++) {
         if (text_eq(text_of(session->named_ids[i]), id))
             return;
     }
-    if (session->n_named < SESSION_NAMED_MAX)
+    if (session->n_named < SSH_SESSION_NAMED_MAX)
         snprintf(session->named_ids[session->n_named++], IDENT_SIZE, "%.*s", (int)id.len, id.s);
 }
 
-void session_note_judged(struct session *session)
+void ssh_session_note_judged(struct ssh_session *session)
 {
-    session->mark = SESSION_JUDGED;
+    session->mark = SSH_SESSION_JUDGED;
     session->n_named = 0;
 }
 
-void session_note_gone(struct session *session, struct text_list kept_ids)
+void ssh_session_note_gone(struct ssh_session *session, struct text_list kept_ids)
 {
     const struct text_list ids = session->credential_ids;
     bool is_first = true;
@@ -212,13 +213,13 @@ void session_note_gone(struct session *session, struct text_list kept_ids)
     }
 }
 
-bool sessions_mark(struct sessions *sessions, struct text credential_id)
+bool ssh_sessions_mark(struct ssh_sessions *sessions, struct text credential_id)
 {
     bool found = false;
 
     for (size_t i = 0; credential_id.s && i < sessions->n; i++) {
         if (has_credential(sessions->items[i]->credential_ids, credential_id)) {
-            session_mark(sessions->items[i], SESSION_NAMED);
+            ssh_session_mark(sessions->items[i], SSH_SESSION_NAMED);
             name_credential(sessions->items[i], credential_id);
             found = true;
         }
@@ -235,7 +236,7 @@ static bool has_exited(int fd)
 
 /* ---- logging in ---- */
 
-bool session_take_login(struct session *session, pid_t pid, uint64_t started)
+bool ssh_session_take_login(struct ssh_session *session, pid_t pid, uint64_t started)
 {
     int fd = proc_open(pid, started);
 
@@ -249,15 +250,15 @@ bool session_take_login(struct session *session, pid_t pid, uint64_t started)
 }
 
 /* Without the process of a login, anyone who offers a key would take room from its owner. */
-static size_t list_children(pid_t pid, pid_t children[SESSION_N_CHILDREN])
+static size_t list_children(pid_t pid, pid_t children[SSH_SESSION_N_CHILDREN])
 {
-    return proc_tells_children() ? proc_children(pid, children, SESSION_N_CHILDREN)
-                                 : proc_search_children(pid, children, SESSION_N_CHILDREN);
+    return proc_tells_children() ? proc_children(pid, children, SSH_SESSION_N_CHILDREN)
+                                 : proc_search_children(pid, children, SSH_SESSION_N_CHILDREN);
 }
 
-bool session_find_login(struct session *session, pid_t asker)
+bool ssh_session_find_login(struct ssh_session *session, pid_t asker)
 {
-    pid_t pids[SESSION_N_CHILDREN];
+    pid_t pids[SSH_SESSION_N_CHILDREN];
     size_t n = list_children(session->pid, pids);
     struct proc proc;
     size_t i = 0;
@@ -268,15 +269,15 @@ bool session_find_login(struct session *session, pid_t asker)
         return n > 0 || errno == ESRCH;
     if (!proc_read_stat(pids[i], &proc))
         return errno == ESRCH;
-    return proc.parent != session->pid || session_take_login(session, proc.pid, proc.started);
+    return proc.parent != session->pid || ssh_session_take_login(session, proc.pid, proc.started);
 }
 
 /* Returns NULL if none waits for this process.  The descriptor of one that has exited may be
  * another one's by now. */
-static struct session *find_login(const struct sessions *sessions, int fd)
+static struct ssh_session *find_login(const struct ssh_sessions *sessions, int fd)
 {
     for (size_t i = 0; i < sessions->n; i++) {
-        struct session *session = sessions->items[i];
+        struct ssh_session *session = sessions->items[i];
 
         if (session->n_children > 0 && session->children[0] == fd)
             return has_exited(fd) ? session : NULL;
@@ -284,9 +285,9 @@ static struct session *find_login(const struct sessions *sessions, int fd)
     return NULL;
 }
 
-struct session *sessions_end_login(struct sessions *sessions, int fd)
+struct ssh_session *ssh_sessions_end_login(struct ssh_sessions *sessions, int fd)
 {
-    struct session *session = find_login(sessions, fd);
+    struct ssh_session *session = find_login(sessions, fd);
 
     if (!session)
         return NULL;
@@ -300,13 +301,13 @@ struct session *sessions_end_login(struct sessions *sessions, int fd)
 /* ---- ending ---- */
 
 /* Replaces the known processes by those that are below the monitor now. */
-static void find_children(struct session *session)
+static void find_children(struct ssh_session *session)
 {
-    pid_t pids[SESSION_N_CHILDREN];
+    pid_t pids[SSH_SESSION_N_CHILDREN];
     size_t n;
 
     forget_children(session);
-    n = proc_children(session->pid, pids, SESSION_N_CHILDREN);
+    n = proc_children(session->pid, pids, SSH_SESSION_N_CHILDREN);
     for (size_t i = 0; i < n; i++) {
         struct proc proc;
         int fd;
@@ -327,7 +328,7 @@ struct session_news {
 };
 
 static void log_session(const struct log *log, enum log_level level, const char *event,
-                        const struct session *session, const struct session_news *news)
+                        const struct ssh_session *session, const struct session_news *news)
 {
     const struct log_source source =
         log_source_of(LOG_PARTY_STRANGER, text_of(session->account_id));
@@ -347,7 +348,7 @@ static void log_session(const struct log *log, enum log_level level, const char 
         log_event(log, level, event, pairs);
 }
 
-static bool signal_children(const struct session *session, int signal)
+static bool signal_children(const struct ssh_session *session, int signal)
 {
     bool ok = true;
 
@@ -360,28 +361,28 @@ static bool signal_children(const struct session *session, int signal)
 static const struct {
     const char *label;
     const char *text;
-} causes[SESSION_N_CAUSES] = {
-    [SESSION_REVOKED] = {"revoked", "no credential has its key any more"},
-    [SESSION_NARROWED] = {"narrowed", "its rules were narrowed"},
-    [SESSION_OVER_LIMIT] = {"over_limit", GRANT_OVER},
-    [SESSION_LATE] = {"late", "its key cannot be judged in time"},
-    [SESSION_CROWD] = {"crowd", "there is no room for it"},
-    [SESSION_STOPPED] = {"stopped", "an administrator ended it"},
-    [SESSION_KILLED] = {"killed", "its process of sshd was killed"},
-    [SESSION_UNREADABLE] = {"unreadable", "its file cannot be read"},
-    [SESSION_NO_MEMORY] = {"no_memory", "out of memory"},
+} causes[SSH_SESSION_N_CAUSES] = {
+    [SSH_SESSION_REVOKED] = {"revoked", "no credential has its key any more"},
+    [SSH_SESSION_NARROWED] = {"narrowed", "its rules were narrowed"},
+    [SSH_SESSION_OVER_LIMIT] = {"over_limit", GRANT_OVER},
+    [SSH_SESSION_LATE] = {"late", "its key cannot be judged in time"},
+    [SSH_SESSION_CROWD] = {"crowd", "there is no room for it"},
+    [SSH_SESSION_STOPPED] = {"stopped", "an administrator ended it"},
+    [SSH_SESSION_KILLED] = {"killed", "its process of sshd was killed"},
+    [SSH_SESSION_UNREADABLE] = {"unreadable", "its file cannot be read"},
+    [SSH_SESSION_NO_MEMORY] = {"no_memory", "out of memory"},
 };
 
-const char *session_cause_label(enum session_cause cause)
+const char *ssh_session_cause_label(enum ssh_session_cause cause)
 {
     return causes[cause].label;
 }
 
-static void log_ended(const struct log *log, const struct session *session, bool is_login,
-                      enum session_cause cause)
+static void log_ended(const struct log *log, const struct ssh_session *session, bool is_login,
+                      enum ssh_session_cause cause)
 {
-    const bool lost_rules = cause == SESSION_REVOKED || cause == SESSION_NARROWED;
-    char ids[SESSION_NAMED_MAX * IDENT_SIZE] = "";
+    const bool lost_rules = cause == SSH_SESSION_REVOKED || cause == SSH_SESSION_NARROWED;
+    char ids[SSH_SESSION_NAMED_MAX * IDENT_SIZE] = "";
     size_t len = 0;
 
     for (size_t i = 0; i < session->n_named; i++)
@@ -393,8 +394,8 @@ static void log_ended(const struct log *log, const struct session *session, bool
                                        .credentials = lost_rules && len > 0 ? ids : NULL});
 }
 
-void session_end(struct sessions *sessions, struct session *session, enum session_cause cause,
-                 const struct log *log, int64_t now_ms)
+void ssh_session_end(struct ssh_sessions *sessions, struct ssh_session *session,
+                     enum ssh_session_cause cause, const struct log *log, int64_t now_ms)
 {
     const bool is_login = session->login_pid > 0;
     bool ok;
@@ -404,7 +405,7 @@ void session_end(struct sessions *sessions, struct session *session, enum sessio
     session->is_ending = true;
     session->login_pid = 0;
     sessions->n_ended[cause]++;
-    session->mark = SESSION_JUDGED;
+    session->mark = SSH_SESSION_JUDGED;
     session->kill_at_ms = now_ms + KILL_AFTER_MS;
     if (!has_exited(session->fd))
         find_children(session);
@@ -416,7 +417,7 @@ void session_end(struct sessions *sessions, struct session *session, enum sessio
                     &(struct session_news){.is_login = is_login, .cause = strerror(errno)});
 }
 
-bool session_has_child(const struct session *session)
+bool ssh_session_has_child(const struct ssh_session *session)
 {
     for (size_t i = 0; i < session->n_children; i++) {
         if (!has_exited(session->children[i]))
@@ -425,23 +426,23 @@ bool session_has_child(const struct session *session)
     return false;
 }
 
-static bool is_gone(const struct session *session)
+static bool is_gone(const struct ssh_session *session)
 {
-    return !session_has_child(session) && has_exited(session->fd);
+    return !ssh_session_has_child(session) && has_exited(session->fd);
 }
 
-void sessions_track(struct sessions *sessions)
+void ssh_sessions_track(struct ssh_sessions *sessions)
 {
     for (size_t i = 0; i < sessions->n; i++) {
-        struct session *session = sessions->items[i];
+        struct ssh_session *session = sessions->items[i];
 
-        if (!session->is_ending && session->login_pid == 0 && !session_has_child(session))
+        if (!session->is_ending && session->login_pid == 0 && !ssh_session_has_child(session))
             find_children(session);
     }
 }
 
 /* A monitor that is stopped or hangs is tried again, with the processes that are below it then. */
-static void kill_rest(struct session *session, const struct log *log, int64_t now_ms)
+static void kill_rest(struct ssh_session *session, const struct log *log, int64_t now_ms)
 {
     bool ok = true;
 
@@ -458,13 +459,13 @@ static void kill_rest(struct session *session, const struct log *log, int64_t no
             &(struct session_news){.cause = ok ? "its process does not exit" : strerror(errno)});
 }
 
-int64_t sessions_go_on(struct sessions *sessions, const struct state *state, const struct log *log,
-                       int64_t now_ms)
+int64_t ssh_sessions_go_on(struct ssh_sessions *sessions, const struct state *state,
+                           const struct log *log, int64_t now_ms)
 {
     int64_t next_ms = INT64_MAX;
 
     for (size_t i = 0; i < sessions->n;) {
-        struct session *session = sessions->items[i];
+        struct ssh_session *session = sessions->items[i];
 
         if (session->is_ending && is_gone(session)) {
             /* The loop may not have heard of the exit yet, and now never does. */
