@@ -38,7 +38,7 @@ static struct text write_login_cookie(struct gate_call *call, struct text name, 
     return gate_call_keep(call, &out);
 }
 
-struct text begun_removal(struct gate_call *call, const struct session_state *state)
+struct text begun_removal(struct gate_call *call, const struct login_state *state)
 {
     return write_login_cookie(call, cookie_name(call, text_of(state->id)), text_of(""), 0);
 }
@@ -46,36 +46,36 @@ struct text begun_removal(struct gate_call *call, const struct session_state *st
 /* ---- to the provider ---- */
 
 /* A way back is worth less than a login: if it cannot be stored, the login leads to "/". */
-static void keep_way_back(struct gate_call *call, struct text way_back, struct session_state *state)
+static void keep_way_back(struct gate_call *call, struct text way_back, struct login_state *state)
 {
     struct error err = {.code = ERR_NONE};
 
-    if (way_back.len <= SESSION_WAY_BACK_IN_COOKIE_MAX || !session_way_back_valid(way_back))
+    if (way_back.len <= LOGIN_WAY_BACK_IN_COOKIE_MAX || !login_way_back_valid(way_back))
         return;
     if (!waiting_may_keep(call))
         (void)error_cause(&err, ERR_INTERNAL, "too many of this address, or in all");
     else
         state->is_in_row = row_keep(call, ROW_OF_LOGIN, text_of(state->id), way_back,
-                                    state->issued + SESSION_STATE_S, &err);
+                                    state->issued + LOGIN_STATE_S, &err);
     if (!state->is_in_row)
         gate_call_log(call, LOG_LEVEL_WARNING, "cannot keep the way back", error_reason(&err),
                       NULL);
 }
 
-bool begun_make(struct gate_call *call, struct text way_back, struct session_state *state,
+bool begun_make(struct gate_call *call, struct text way_back, struct login_state *state,
                 struct text *set_cookie, struct error *err)
 {
     struct buf value = {0};
     bool ok;
 
-    if (!session_state_new(state, call->now, way_back))
+    if (!login_state_new(state, call->now, way_back))
         return error_cause(err, ERR_INTERNAL, "there are no random numbers");
     keep_way_back(call, way_back, state);
-    ok = session_state_seal(call->lane->worker->gate->keyring, &call->place, state,
-                            &call->lane->arena, &value, err);
+    ok = login_state_seal(call->lane->worker->gate->keyring, &call->place, state,
+                          &call->lane->arena, &value, err);
     if (ok) {
         *set_cookie = write_login_cookie(call, cookie_name(call, text_of(state->id)),
-                                         buf_text(&value), SESSION_STATE_S);
+                                         buf_text(&value), LOGIN_STATE_S);
         ok = (set_cookie->s && !value.failed) || error_set(err, ERR_OUT_OF_MEMORY);
     }
     buf_free(&value);
@@ -109,10 +109,10 @@ static size_t find_all(struct gate_call *call, struct found found[LOOKED_AT_MAX]
 
     while (n < LOOKED_AT_MAX &&
            (cookie = cookie_next_state(&call->cookies, &place, call->cookie_prefix))) {
-        struct session_state state;
+        struct login_state state;
         struct error err = {.code = ERR_NONE};
-        bool is_good = session_state_open(call->lane->worker->gate->keyring, &call->place,
-                                          cookie->value, &call->lane->arena, &state, &err);
+        bool is_good = login_state_open(call->lane->worker->gate->keyring, &call->place,
+                                        cookie->value, &call->lane->arena, &state, &err);
 
         found[n++] = (struct found){.name = cookie->name,
                                     .len = cookie->name.len + 1 + cookie->value.len,
@@ -142,7 +142,7 @@ void begun_make_room(struct gate_call *call, struct text set_cookie)
 
 /* Reads the way back of a login that has a row.  Returns false with *err if nobody knows; one that
  * is gone, or cannot be opened any more, leads to "/". */
-static bool read_way_back(struct gate_call *call, struct session_state *state, struct error *err)
+static bool read_way_back(struct gate_call *call, struct login_state *state, struct error *err)
 {
     const struct gate_row *row = NULL;
     struct text way_back;
@@ -152,7 +152,7 @@ static bool read_way_back(struct gate_call *call, struct session_state *state, s
     if (!row || row->has_ended)
         return true;
     if (row_open(call, ROW_OF_LOGIN, row, &way_back, err)) {
-        if (session_way_back_valid(way_back))
+        if (login_way_back_valid(way_back))
             state->way_back = way_back;
         return true;
     }
@@ -162,7 +162,7 @@ static bool read_way_back(struct gate_call *call, struct session_state *state, s
     return true;
 }
 
-bool begun_find(struct gate_call *call, struct text id, struct session_state *state,
+bool begun_find(struct gate_call *call, struct text id, struct login_state *state,
                 struct error *err)
 {
     size_t place = 0;
@@ -170,10 +170,10 @@ bool begun_find(struct gate_call *call, struct text id, struct session_state *st
     struct text value;
 
     while (name.s && (value = cookie_next(&call->cookies, &place, name)).s) {
-        if (session_state_open(call->lane->worker->gate->keyring, &call->place, value,
-                               &call->lane->arena, state, err)) {
+        if (login_state_open(call->lane->worker->gate->keyring, &call->place, value,
+                             &call->lane->arena, state, err)) {
             if (text_eq(text_of(state->id), id))
-                return session_state_lasts(state, call->now) &&
+                return login_state_lasts(state, call->now) &&
                        (!state->is_in_row || read_way_back(call, state, err));
         } else if (err->code != ERR_NONE) {
             return false;
@@ -182,7 +182,7 @@ bool begun_find(struct gate_call *call, struct text id, struct session_state *st
     return false;
 }
 
-bool begun_use(struct gate_call *call, const struct session_state *state, struct error *err)
+bool begun_use(struct gate_call *call, const struct login_state *state, struct error *err)
 {
     struct database *database = call->lane->worker->database;
     struct pg *pg;
@@ -195,7 +195,7 @@ bool begun_use(struct gate_call *call, const struct session_state *state, struct
     if (!pg)
         return false;
     ok = store_gate_use(pg, call->place.account_id, text_of(state->id),
-                        state->issued + SESSION_STATE_S, &is_first, err);
+                        state->issued + LOGIN_STATE_S, &is_first, err);
     database_give(database, pg, ok, err);
     return ok && (is_first || error_set(err, ERR_NONE));
 }

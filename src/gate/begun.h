@@ -15,8 +15,8 @@
 /* Begins a login that leads back to a page.  *set_cookie is the value of a Set-Cookie header, in
  * the arena.  A way back that is not valid becomes "/", and so does a long one that cannot be
  * stored.  Returns false with *err. */
-MUST_CHECK bool begun_make(struct gate_call *call, struct text way_back,
-                           struct session_state *state, struct text *set_cookie, struct error *err);
+MUST_CHECK bool begun_make(struct gate_call *call, struct text way_back, struct login_state *state,
+                           struct text *set_cookie, struct error *err);
 
 /* Removes the oldest cookies of logins that the request has: one more is to have room.  To be
  * called after the answer to a browser is made. */
@@ -24,15 +24,15 @@ void begun_make_room(struct gate_call *call, struct text set_cookie);
 
 /* Finds the login that this browser began, by the id that came back.  Returns false with ERR_NONE
  * if there is none, or with the reason why nobody knows. */
-MUST_CHECK bool begun_find(struct gate_call *call, struct text id, struct session_state *state,
+MUST_CHECK bool begun_find(struct gate_call *call, struct text id, struct login_state *state,
                            struct error *err);
 
 /* Uses the login up.  A copy of the cookie, or a second code, gets no further: no provider is asked
  * more than once for a login that has begun.  Returns false with *err; ERR_NONE: it was used. */
-MUST_CHECK bool begun_use(struct gate_call *call, const struct session_state *state,
+MUST_CHECK bool begun_use(struct gate_call *call, const struct login_state *state,
                           struct error *err);
 
 /* Writes the value of a Set-Cookie header that removes a login's cookie, in the arena. */
-struct text begun_removal(struct gate_call *call, const struct session_state *state);
+struct text begun_removal(struct gate_call *call, const struct login_state *state);
 
 #endif

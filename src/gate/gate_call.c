@@ -258,7 +258,7 @@ static void answer_too_late(struct gate_call *call, const struct identity *who,
     if (!is_set(call, GATE_ADIT_PAGE))
         gate_call_send_to(call, text_of("/"), set_cookie);
     else if (gate_call_is_read(call))
-        gate_call_send_to(call, session_way_back_valid(uri) ? uri : text_of("/"), set_cookie);
+        gate_call_send_to(call, login_way_back_valid(uri) ? uri : text_of("/"), set_cookie);
     else {
         gate_call_refuse(call, PAGE_NOT_READY, who);
         gate_call_set_cookie(call, set_cookie);
@@ -313,7 +313,7 @@ void gate_call_send_to(struct gate_call *call, struct text url, struct text set_
 /* Returns where a page's link leads that is not the page's own URL. */
 static struct text link_of(struct text again)
 {
-    return text_present(again) && again.len <= PAGE_PATH_MAX && session_way_back_valid(again)
+    return text_present(again) && again.len <= PAGE_PATH_MAX && login_way_back_valid(again)
                ? again
                : text_of("/");
 }
@@ -339,7 +339,7 @@ void gate_call_refuse(struct gate_call *call, enum page page, const struct ident
         .provider = text_of(
             call->place.provider > 0 ? identity_provider_at(call->place.provider)->title : NULL),
         .again = link_of(again),
-        .again_is_here = is_here && session_way_back_valid(uri),
+        .again_is_here = is_here && login_way_back_valid(uri),
         .logout = who ? text_of(GATE_LOGOUT) : (struct text){.s = NULL}};
 
     /* With "no-referrer", browsers hide the Origin of the page's own form. */

@@ -116,7 +116,7 @@ static struct text way_back(const struct gate_call *call)
 {
     struct text uri = gate_call_variable(call, GATE_REQUEST_URI);
 
-    if (!session_way_back_valid(uri) || text_begins(call->path, GATE_PATH))
+    if (!login_way_back_valid(uri) || text_begins(call->path, GATE_PATH))
         return text_of("/");
     return uri;
 }
@@ -221,7 +221,7 @@ static bool begins_elsewhere(struct gate_call *call)
 static void begin_back_at(struct gate_call *call, const struct provider_client *client,
                           struct text back)
 {
-    struct session_state state;
+    struct login_state state;
     struct text set_cookie = no_text;
     struct error err = {.code = ERR_NONE};
     struct buf url = {0};
@@ -261,7 +261,7 @@ void login_begin(struct gate_call *call)
 /* What the browser has come back with. */
 struct arrival {
     struct text code;
-    const struct session_state *state;
+    const struct login_state *state;
 };
 
 /* Asks the provider who the visitor is. */
@@ -283,7 +283,7 @@ static enum provider_outcome identify(struct provider_asking *asking, const stru
 
 /* Gives the visitor a session, and sends the browser to the page that was asked for. */
 static void welcome(struct gate_call *call, const struct provider_client *client,
-                    const struct session_state *state, struct session *session)
+                    const struct login_state *state, struct session *session)
 {
     struct error err = {.code = ERR_NONE};
     struct text set_cookie = no_text;
@@ -356,7 +356,7 @@ static void answer_outcome(struct gate_call *call, enum provider_outcome outcome
 
 /* Returns whether the provider may be asked, which uses the state up.  If not, answers. */
 static bool can_ask(struct gate_call *call, struct provider_client *client,
-                    const struct session_state *state)
+                    const struct login_state *state)
 {
     struct error err = {.code = ERR_NONE};
 
@@ -371,7 +371,7 @@ static bool can_ask(struct gate_call *call, struct provider_client *client,
 
 /* Signs the visitor in with the code of the provider.  A lane that may not wait for it leaves the
  * state and the code as they are. */
-static void sign_in(struct gate_call *call, struct text code, const struct session_state *state)
+static void sign_in(struct gate_call *call, struct text code, const struct login_state *state)
 {
     const struct arrival arrival = {.code = code, .state = state};
     struct provider_client client;
@@ -422,7 +422,7 @@ static void begin_here(struct gate_call *call, struct text back)
 {
     struct provider_client client;
 
-    if (!session_way_back_valid(back) || text_begins(back, GATE_PATH))
+    if (!login_way_back_valid(back) || text_begins(back, GATE_PATH))
         back = text_of("/");
     call->again = back;
     if (!is_navigation(call))
@@ -437,7 +437,7 @@ void login_finish(struct gate_call *call)
     struct text query = text_of(call->request->query);
     struct arena *arena = &call->lane->arena;
     struct text code, wrong, id;
-    struct session_state state;
+    struct login_state state;
     struct error err = {.code = ERR_NONE};
     bool is_known;
 

@@ -144,7 +144,7 @@ static void put_name(struct buf *out, struct text name)
 
 static bool can_link(struct text path)
 {
-    return path.s && path.len <= PAGE_PATH_MAX && session_way_back_valid(path);
+    return path.s && path.len <= PAGE_PATH_MAX && login_way_back_valid(path);
 }
 
 /* A valid way back is ASCII. */

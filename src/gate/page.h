@@ -34,7 +34,7 @@ enum page {
 #define PAGE_PATH_MAX 512
 
 /* No link is written for a path that is absent, longer than PAGE_PATH_MAX or no way back
- * (session_way_back_valid()). */
+ * (login_way_back_valid()). */
 struct page_words {
     struct text who;      /* "Signed in as"; absent: nobody */
     struct text provider; /* the provider's title; absent: not said */

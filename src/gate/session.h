@@ -89,15 +89,15 @@ void session_write_identity(struct buf *out, const struct session *session);
 MUST_CHECK bool session_read_identity(struct text bytes, struct arena *arena,
                                       struct session *session);
 
-/* A login that has begun.  Lasts SESSION_STATE_S seconds. */
-#define SESSION_STATE_S 600
+/* A login that has begun.  Lasts LOGIN_STATE_S seconds. */
+#define LOGIN_STATE_S 600
 
 /* Bytes of the longest way back: what nginx and Apache accept of a request line, unless they are
  * set up otherwise.  A cookie holds a shorter one; a longer one is in a row. */
-#define SESSION_WAY_BACK_MAX 8192
-#define SESSION_WAY_BACK_IN_COOKIE_MAX 1024
+#define LOGIN_WAY_BACK_MAX 8192
+#define LOGIN_WAY_BACK_IN_COOKIE_MAX 1024
 
-struct session_state {
+struct login_state {
     char id[23];            /* 16 random bytes as base64url: the parameter "state" */
     char code_verifier[44]; /* 32 random bytes as base64url (RFC 7636, 4.1) */
     int64_t issued;
@@ -108,26 +108,26 @@ struct session_state {
 /* Makes a state with random id and verifier.  A way back that is not valid, or too long for a
  * cookie, becomes "/"; any other one is not copied.  Returns false if there are no random numbers.
  */
-MUST_CHECK bool session_state_new(struct session_state *state, int64_t now, struct text way_back);
+MUST_CHECK bool login_state_new(struct login_state *state, int64_t now, struct text way_back);
 
 /* Returns whether the login may still end. */
-MUST_CHECK bool session_state_lasts(const struct session_state *state, int64_t now);
+MUST_CHECK bool login_state_lasts(const struct login_state *state, int64_t now);
 
 /* Seal and open it as session_seal() and session_open() do.  A state and a session never open as
  * each other. */
-MUST_CHECK bool session_state_seal(struct keyring *keyring, const struct session_place *place,
-                                   const struct session_state *state, struct arena *arena,
-                                   struct buf *out, struct error *err);
-MUST_CHECK bool session_state_open(struct keyring *keyring, const struct session_place *place,
-                                   struct text value, struct arena *arena,
-                                   struct session_state *state, struct error *err);
+MUST_CHECK bool login_state_seal(struct keyring *keyring, const struct session_place *place,
+                                 const struct login_state *state, struct arena *arena,
+                                 struct buf *out, struct error *err);
+MUST_CHECK bool login_state_open(struct keyring *keyring, const struct session_place *place,
+                                 struct text value, struct arena *arena, struct login_state *state,
+                                 struct error *err);
 
 /* Returns whether a text may be a way back: a path, perhaps with a query, that stays on the host
  * whatever a browser or another program makes of it.  It has printable ASCII without blanks and
- * backslashes, at most SESSION_WAY_BACK_MAX bytes, and begins with '/'.  Percent-decoded, the path
+ * backslashes, at most LOGIN_WAY_BACK_MAX bytes, and begins with '/'.  Percent-decoded, the path
  * does not begin with "//", and has no control characters, no backslashes, and no segments "." and
  * "..", which browsers never send: without them, "/..//host" becomes "//host". */
-MUST_CHECK bool session_way_back_valid(struct text way_back);
+MUST_CHECK bool login_way_back_valid(struct text way_back);
 
 /* The durations of a module, in seconds; 0: unset. */
 struct session_limits {

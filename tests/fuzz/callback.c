@@ -58,11 +58,11 @@ static bool try_way_back(struct text path)
     char *resolved = malloc(path.len + 1);
 
     MUST(resolved);
-    if (!session_way_back_valid(path)) {
+    if (!login_way_back_valid(path)) {
         free(resolved);
         return false;
     }
-    MUST(is_plain(path) && path.s[0] == '/' && path.len <= SESSION_WAY_BACK_MAX);
+    MUST(is_plain(path) && path.s[0] == '/' && path.len <= LOGIN_WAY_BACK_MAX);
     resolve(path, resolved);
     MUST(resolved[0] == '/' && resolved[1] != '/');
     free(resolved);

@@ -93,7 +93,7 @@ static void try_values(struct text header, struct arena *arena)
     struct cookies cookies;
     size_t next = 0;
     struct session session;
-    struct session_state state;
+    struct login_state state;
     struct error err;
     struct text value;
     char id[SESSION_ID_SIZE];
@@ -110,7 +110,7 @@ static void try_values(struct text header, struct arena *arena)
     }
     next = 0;
     while ((value = cookie_next(&cookies, &next, text_of("adit.state.AAAAAAAA"))).s) {
-        if (session_state_open(load_keyring(), &place, value, arena, &state, &err))
+        if (login_state_open(load_keyring(), &place, value, arena, &state, &err))
             accepted();
         else
             MUST(err.code == ERR_NONE);
@@ -156,15 +156,15 @@ static void try_session(struct text bytes, struct arena *arena)
 static void try_state(struct text bytes, struct arena *arena)
 {
     const struct sealing sealing = {load_keyring(), &place, "gate.state", arena};
-    struct session_state state;
+    struct login_state state;
     struct buf value = {0};
     struct error err;
 
     MUST(sealed_write(&sealing, bytes, &value, &err));
-    if (session_state_open(load_keyring(), &place, buf_text(&value), arena, &state, &err)) {
-        MUST(session_way_back_valid(state.way_back));
+    if (login_state_open(load_keyring(), &place, buf_text(&value), arena, &state, &err)) {
+        MUST(login_way_back_valid(state.way_back));
         buf_clear(&value);
-        MUST(session_state_seal(load_keyring(), &place, &state, arena, &value, &err));
+        MUST(login_state_seal(load_keyring(), &place, &state, arena, &value, &err));
         must_hold(&sealing, buf_text(&value), bytes);
     } else {
         MUST(err.code == ERR_NONE);

@@ -16,7 +16,7 @@
 
 /* Percent-decodes a path, and puts a NUL after it.  Returns false if it has a control character or
  * a backslash, of which other programs make nothing or a '/'. */
-static bool decode_path(struct text path, char decoded[SESSION_WAY_BACK_MAX + 1])
+static bool decode_path(struct text path, char decoded[LOGIN_WAY_BACK_MAX + 1])
 {
     size_t len = 0;
 
@@ -41,7 +41,7 @@ static bool decode_path(struct text path, char decoded[SESSION_WAY_BACK_MAX + 1]
 /* Returns whether a path that begins with '/' begins with one only, however it is normalized. */
 static bool stays_on_host(struct text path)
 {
-    char decoded[SESSION_WAY_BACK_MAX + 1] = "";
+    char decoded[LOGIN_WAY_BACK_MAX + 1] = "";
 
     if (!decode_path(path, decoded) || strncmp(decoded, "//", 2) == 0)
         return false;
@@ -56,11 +56,11 @@ static bool stays_on_host(struct text path)
     return true;
 }
 
-bool session_way_back_valid(struct text way_back)
+bool login_way_back_valid(struct text way_back)
 {
     size_t path_len = 0;
 
-    if (way_back.len < 1 || way_back.len > SESSION_WAY_BACK_MAX || way_back.s[0] != '/')
+    if (way_back.len < 1 || way_back.len > LOGIN_WAY_BACK_MAX || way_back.s[0] != '/')
         return false;
     for (size_t i = 0; i < way_back.len; i++) {
         if (!ascii_is_visible(way_back.s[i]) || way_back.s[i] == '\\')
@@ -73,7 +73,7 @@ bool session_way_back_valid(struct text way_back)
 
 /* ---- states ---- */
 
-bool session_state_new(struct session_state *state, int64_t now, struct text way_back)
+bool login_state_new(struct login_state *state, int64_t now, struct text way_back)
 {
     unsigned char random[16 + 32];
 
@@ -88,19 +88,19 @@ bool session_state_new(struct session_state *state, int64_t now, struct text way
     state->issued = now;
     state->is_in_row = false;
     state->way_back = text_of("/");
-    if (way_back.len <= SESSION_WAY_BACK_IN_COOKIE_MAX && session_way_back_valid(way_back))
+    if (way_back.len <= LOGIN_WAY_BACK_IN_COOKIE_MAX && login_way_back_valid(way_back))
         state->way_back = way_back;
     return true;
 }
 
-bool session_state_lasts(const struct session_state *state, int64_t now)
+bool login_state_lasts(const struct login_state *state, int64_t now)
 {
-    return state->issued <= now + SESSION_CLOCK_S && now - state->issued < SESSION_STATE_S;
+    return state->issued <= now + SESSION_CLOCK_S && now - state->issued < LOGIN_STATE_S;
 }
 
-bool session_state_seal(struct keyring *keyring, const struct session_place *place,
-                        const struct session_state *state, struct arena *arena, struct buf *out,
-                        struct error *err)
+bool login_state_seal(struct keyring *keyring, const struct session_place *place,
+                      const struct login_state *state, struct arena *arena, struct buf *out,
+                      struct error *err)
 {
     const struct sealing sealing = {keyring, place, PURPOSE, arena};
     struct buf bytes = {0};
@@ -129,13 +129,12 @@ static void take_characters(struct packed *packed, char *out, size_t len)
     out[len] = '\0';
 }
 
-bool session_state_open(struct keyring *keyring, const struct session_place *place,
-                        struct text value, struct arena *arena, struct session_state *state,
-                        struct error *err)
+bool login_state_open(struct keyring *keyring, const struct session_place *place, struct text value,
+                      struct arena *arena, struct login_state *state, struct error *err)
 {
     const struct sealing sealing = {keyring, place, PURPOSE, arena};
     struct packed packed = {.arena = arena};
-    struct session_state read;
+    struct login_state read;
 
     if (!sealed_read(&sealing, value, &packed.rest, err))
         return false;
@@ -146,7 +145,7 @@ bool session_state_open(struct keyring *keyring, const struct session_place *pla
     read.issued = (int64_t)packed_take_number(&packed, TIME_MAX);
     read.way_back = packed_take_text(&packed);
     read.is_in_row = packed_take_number(&packed, 1) == 1;
-    if (!packed_is_done(&packed) || !session_way_back_valid(read.way_back))
+    if (!packed_is_done(&packed) || !login_way_back_valid(read.way_back))
         return error_set(err, packed.no_memory ? ERR_OUT_OF_MEMORY : ERR_NONE);
     *state = read;
     return true;

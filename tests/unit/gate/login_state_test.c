@@ -14,38 +14,38 @@
 #define ID "AAAAAAAAAAAAAAAAAAAAAA"
 #define VERIFIER "-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_8"
 
-static struct session_state new_state(const char *way_back)
+static struct login_state new_state(const char *way_back)
 {
-    struct session_state state;
+    struct login_state state;
 
-    ck_assert(session_state_new(&state, NOW, text_of(way_back)));
+    ck_assert(login_state_new(&state, NOW, text_of(way_back)));
     return state;
 }
 
-static bool opens(struct text value, struct session_state *state)
+static bool opens(struct text value, struct login_state *state)
 {
     struct error err = {.code = ERR_INTERNAL};
 
-    if (session_state_open(keys, &keys_place, value, &keys_arena, state, &err))
+    if (login_state_open(keys, &keys_place, value, &keys_arena, state, &err))
         return true;
     ck_assert_int_eq(err.code, ERR_NONE);
     return false;
 }
 
-static struct text sealed_state(const struct session_state *state)
+static struct text sealed_state(const struct login_state *state)
 {
     static struct buf out;
     struct error err;
 
     buf_clear(&out);
-    ck_assert(session_state_seal(keys, &keys_place, state, &keys_arena, &out, &err));
+    ck_assert(login_state_seal(keys, &keys_place, state, &keys_arena, &out, &err));
     return buf_text(&out);
 }
 
 START_TEST(new_states)
 {
-    struct session_state a = new_state("/a?b");
-    struct session_state b = new_state("//evil.example");
+    struct login_state a = new_state("/a?b");
+    struct login_state b = new_state("//evil.example");
     unsigned char bytes[64];
     size_t len;
 
@@ -63,14 +63,14 @@ END_TEST
 
 START_TEST(states_sealed_and_opened)
 {
-    char way_back[SESSION_WAY_BACK_IN_COOKIE_MAX + 2];
-    struct session_state state;
-    struct session_state opened;
+    char way_back[LOGIN_WAY_BACK_IN_COOKIE_MAX + 2];
+    struct login_state state;
+    struct login_state opened;
     struct text value;
 
     memset(way_back, '/', sizeof way_back);
     memset(way_back + 1, 'a', sizeof way_back - 2);
-    way_back[SESSION_WAY_BACK_IN_COOKIE_MAX] = '\0';
+    way_back[LOGIN_WAY_BACK_IN_COOKIE_MAX] = '\0';
     state = new_state(way_back);
     value = sealed_state(&state);
     ck_assert_uint_lt(value.len, 1700);
@@ -81,8 +81,8 @@ START_TEST(states_sealed_and_opened)
     ck_assert_str_eq(opened.way_back.s, way_back);
     ck_assert(!opened.is_in_row);
     /* A longer one is somewhere else. */
-    way_back[SESSION_WAY_BACK_IN_COOKIE_MAX] = 'a';
-    way_back[SESSION_WAY_BACK_IN_COOKIE_MAX + 1] = '\0';
+    way_back[LOGIN_WAY_BACK_IN_COOKIE_MAX] = 'a';
+    way_back[LOGIN_WAY_BACK_IN_COOKIE_MAX + 1] = '\0';
     state = new_state(way_back);
     ck_assert_str_eq(state.way_back.s, "/");
     state.is_in_row = true;
@@ -93,7 +93,7 @@ END_TEST
 
 START_TEST(bound_to_place_and_purpose)
 {
-    struct session_state state = new_state("/");
+    struct login_state state = new_state("/");
     struct session session = {.identity.subject = text_of("1")};
     struct session_place other = keys_place;
     struct text value = sealed_state(&state);
@@ -104,7 +104,7 @@ START_TEST(bound_to_place_and_purpose)
     ck_assert_int_eq(err.code, ERR_NONE);
     other.route_id = text_of("route-2");
     err.code = ERR_INTERNAL;
-    ck_assert(!session_state_open(keys, &other, value, &keys_arena, &state, &err));
+    ck_assert(!login_state_open(keys, &other, value, &keys_arena, &state, &err));
     ck_assert_int_eq(err.code, ERR_NONE);
     ck_assert(session_seal(keys, &keys_place, &session, &keys_arena, &out, &err));
     ck_assert(!opens(buf_text(&out), &state));
@@ -114,7 +114,7 @@ END_TEST
 
 START_TEST(every_bit_counts)
 {
-    struct session_state state = new_state("/");
+    struct login_state state = new_state("/");
     struct text value = sealed_state(&state);
     char copy[512];
 
@@ -132,7 +132,7 @@ END_TEST
 /* Seals a state as the parts say. */
 static bool parts_open(int layout, const char *id, const char *verifier, const char *way_back)
 {
-    struct session_state state;
+    struct login_state state;
     struct buf bytes = {0};
     bool ok;
 
@@ -162,13 +162,13 @@ END_TEST
 
 START_TEST(states_last_ten_minutes)
 {
-    struct session_state state = new_state("/");
+    struct login_state state = new_state("/");
 
-    ck_assert(session_state_lasts(&state, NOW));
-    ck_assert(session_state_lasts(&state, NOW + 599));
-    ck_assert(!session_state_lasts(&state, NOW + 600));
-    ck_assert(session_state_lasts(&state, NOW - 60));
-    ck_assert(!session_state_lasts(&state, NOW - 61));
+    ck_assert(login_state_lasts(&state, NOW));
+    ck_assert(login_state_lasts(&state, NOW + 599));
+    ck_assert(!login_state_lasts(&state, NOW + 600));
+    ck_assert(login_state_lasts(&state, NOW - 60));
+    ck_assert(!login_state_lasts(&state, NOW - 61));
 }
 END_TEST
 
@@ -181,27 +181,27 @@ static void expect_way_back(const struct test_case *test)
     ck_assert_ptr_nonnull(copy);
     ck_assert_msg(good || strcmp(test->expected, "bad") == 0, "%s:%d", test->file, test->line);
     memcpy(copy, test->input, test->input_len);
-    ck_assert_msg(session_way_back_valid((struct text){.s = copy, .len = test->input_len}) == good,
+    ck_assert_msg(login_way_back_valid((struct text){.s = copy, .len = test->input_len}) == good,
                   "%s:%d: %s (%s)", test->file, test->line, test->input, test->why);
     free(copy);
 }
 
 START_TEST(ways_back)
 {
-    static char longest[SESSION_WAY_BACK_MAX + 1];
+    static char longest[LOGIN_WAY_BACK_MAX + 1];
 
     memset(longest, 'a', sizeof longest);
     longest[0] = '/';
-    ck_assert(session_way_back_valid((struct text){longest, SESSION_WAY_BACK_MAX}));
-    ck_assert(!session_way_back_valid((struct text){longest, SESSION_WAY_BACK_MAX + 1}));
+    ck_assert(login_way_back_valid((struct text){longest, LOGIN_WAY_BACK_MAX}));
+    ck_assert(!login_way_back_valid((struct text){longest, LOGIN_WAY_BACK_MAX + 1}));
     cases_run("ways_back.cases", expect_way_back);
-    ck_assert(!session_way_back_valid((struct text){.s = NULL}));
+    ck_assert(!login_way_back_valid((struct text){.s = NULL}));
 }
 END_TEST
 
-Suite *gate_session_state_suite(void)
+Suite *gate_login_state_suite(void)
 {
-    Suite *suite = suite_create("gate/session_state");
+    Suite *suite = suite_create("gate/login_state");
     TCase *tcase = tcase_create("session_state");
 
     tcase_add_checked_fixture(tcase, keys_make, keys_remove);
