@@ -16,7 +16,7 @@ static void cannot_decide(struct gate_call *call, const struct error *err)
 
 /* Lets a visitor pass whom the lists let in now.  is_new: the provider was just asked.
  * The cookie tells from then on that the lists have let the visitor in. */
-static void pass(struct gate_call *call, struct session *session, bool is_new)
+static void pass(struct gate_call *call, struct visitor_session *session, bool is_new)
 {
     struct text set_cookie = {.s = NULL};
     struct error err = {.code = ERR_NONE};
@@ -36,7 +36,7 @@ static void pass(struct gate_call *call, struct session *session, bool is_new)
 /* Does not let a visitor pass.  is_new: the session has something new since the provider was asked,
  * which its cookie remembers: the provider is asked again only when it is time.  No row is made for
  * who is not let in; one that is there stays. */
-static void refuse_visitor(struct gate_call *call, struct session *session, enum page page,
+static void refuse_visitor(struct gate_call *call, struct visitor_session *session, enum page page,
                            bool is_new)
 {
     struct text set_cookie = {.s = NULL};
@@ -55,10 +55,10 @@ static void refuse_visitor(struct gate_call *call, struct session *session, enum
 
 /* Judges a session that lasts, by the lists as they are now.  If these may name what it lacks, the
  * provider is asked again, or the visitor signs in again. */
-static void judge_visitor(struct gate_call *call, struct session *session)
+static void judge_visitor(struct gate_call *call, struct visitor_session *session)
 {
-    const struct session_limits limits = visit_limits(call);
-    bool is_due = session_needs_check(session, &limits, call->now) ||
+    const struct visitor_session_limits limits = visit_limits(call);
+    bool is_due = visitor_session_needs_check(session, &limits, call->now) ||
                   rules_may_lack(&call->stored.module.config, &session->identity);
     uint32_t n_before = session->n_renewed;
     enum provider_outcome outcome = is_due ? recheck(call, session) : PROVIDER_ANSWERED;
@@ -117,7 +117,7 @@ static void answer_without_module(struct gate_call *call)
 void check_answer(struct gate_call *call)
 {
     const struct oauth_module *module = &call->stored.module;
-    struct session session;
+    struct visitor_session session;
     struct error err = {.code = ERR_NONE};
 
     if (!call->stored.has_module) {

@@ -267,7 +267,7 @@ static void answer_too_late(struct gate_call *call, const struct identity *who,
 
 static bool is_session_of_gate(void *context, struct text value)
 {
-    return session_looks_sealed(context, value);
+    return visitor_session_looks_sealed(context, value);
 }
 
 /* Only a check lets anything pass. */

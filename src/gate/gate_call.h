@@ -9,7 +9,7 @@
 #include "gate/counts.h"
 #include "gate/gate.h"
 #include "gate/page.h"
-#include "gate/session.h"
+#include "gate/visitor_session.h"
 #include "store/gate.h"
 
 /* Who reads the answer. */
@@ -41,7 +41,7 @@ struct gate_call {
 
     /* What is stored; see stored_look_up().  All empty until then. */
     struct gate_answer stored;
-    struct session_place place;
+    struct sealed_place place;
     struct text cookie_prefix;
 
     /* What the answer is to say. */

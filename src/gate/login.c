@@ -28,7 +28,7 @@ static bool was_asked_for(const struct text_list *list, struct text word)
     return false;
 }
 
-bool login_may_tell_more(struct gate_call *call, const struct session *session)
+bool login_may_tell_more(struct gate_call *call, const struct visitor_session *session)
 {
     struct provider_client client;
     struct text_list scopes;
@@ -266,7 +266,7 @@ struct arrival {
 
 /* Asks the provider who the visitor is. */
 static enum provider_outcome identify(struct provider_asking *asking, const struct arrival *arrival,
-                                      struct session *session)
+                                      struct visitor_session *session)
 {
     struct provider_tokens tokens;
     enum provider_outcome outcome =
@@ -283,7 +283,7 @@ static enum provider_outcome identify(struct provider_asking *asking, const stru
 
 /* Gives the visitor a session, and sends the browser to the page that was asked for. */
 static void welcome(struct gate_call *call, const struct provider_client *client,
-                    const struct login_state *state, struct session *session)
+                    const struct login_state *state, struct visitor_session *session)
 {
     struct error err = {.code = ERR_NONE};
     struct text set_cookie = no_text;
@@ -295,7 +295,7 @@ static void welcome(struct gate_call *call, const struct provider_client *client
     rules_narrow(&call->stored.module.config, &session->identity);
     is_let_in = rules_admit(&call->stored.module.config, &session->identity);
     session->is_stranger = !is_let_in;
-    if (!session_new_id(session->id) ||
+    if (!visitor_session_new_id(session->id) ||
         !provider_scopes(client, &call->lane->arena, &session->asked)) {
         cannot_sign_in(call, PAGE_NOT_READY, "memory or random numbers are short");
         return;
@@ -319,7 +319,7 @@ static void welcome(struct gate_call *call, const struct provider_client *client
 /* Somebody who is signed in has only gone back to the address. */
 static void answer_unknown_state(struct gate_call *call, const char *why)
 {
-    struct session session;
+    struct visitor_session session;
     struct error err = {.code = ERR_NONE};
 
     if (visit_find(call, &session, &err) == VISIT_FOUND)
@@ -375,7 +375,7 @@ static void sign_in(struct gate_call *call, struct text code, const struct login
 {
     const struct arrival arrival = {.code = code, .state = state};
     struct provider_client client;
-    struct session session = {.issued = 0};
+    struct visitor_session session = {.issued = 0};
     struct provider_asking asking = {
         .client = &client, .arena = &call->lane->arena, .why = waiting_fault};
     enum provider_outcome outcome = PROVIDER_AWAY;
@@ -500,7 +500,7 @@ static bool is_sign_out(const struct gate_call *call)
 /* A page for who is signed in is not for a session that does not last.  Who signs out ends that,
  * too. */
 static enum visit_found find_who_signs_out(struct gate_call *call, bool is_wanted,
-                                           struct session *session, struct error *err)
+                                           struct visitor_session *session, struct error *err)
 {
     if (!call->stored.has_module || call->place.provider <= 0)
         return VISIT_NONE;
@@ -509,7 +509,7 @@ static enum visit_found find_who_signs_out(struct gate_call *call, bool is_wante
 
 void login_end(struct gate_call *call)
 {
-    struct session session;
+    struct visitor_session session;
     struct error err = {.code = ERR_NONE};
     bool is_wanted = is_sign_out(call);
     enum visit_found found = find_who_signs_out(call, is_wanted, &session, &err);

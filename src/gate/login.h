@@ -17,6 +17,6 @@ void login_end(struct gate_call *call);
 
 /* Returns whether a new sign-in may tell more of the visitor than the session knows: the module's
  * lists need what was not asked for or not given, or it asks for a scope that was not asked for. */
-MUST_CHECK bool login_may_tell_more(struct gate_call *call, const struct session *session);
+MUST_CHECK bool login_may_tell_more(struct gate_call *call, const struct visitor_session *session);
 
 #endif

@@ -6,7 +6,7 @@
 #include "crypt/key.h"
 #include "gate/packed.h"
 #include "gate/sealed.h"
-#include "gate/session.h"
+#include "gate/visitor_session.h"
 
 #define PURPOSE "gate.state"
 #define LAYOUT 2
@@ -95,10 +95,10 @@ bool login_state_new(struct login_state *state, int64_t now, struct text way_bac
 
 bool login_state_lasts(const struct login_state *state, int64_t now)
 {
-    return state->issued <= now + SESSION_CLOCK_S && now - state->issued < LOGIN_STATE_S;
+    return state->issued <= now + VISITOR_SESSION_CLOCK_S && now - state->issued < LOGIN_STATE_S;
 }
 
-bool login_state_seal(struct keyring *keyring, const struct session_place *place,
+bool login_state_seal(struct keyring *keyring, const struct sealed_place *place,
                       const struct login_state *state, struct arena *arena, struct buf *out,
                       struct error *err)
 {
@@ -129,7 +129,7 @@ static void take_characters(struct packed *packed, char *out, size_t len)
     out[len] = '\0';
 }
 
-bool login_state_open(struct keyring *keyring, const struct session_place *place, struct text value,
+bool login_state_open(struct keyring *keyring, const struct sealed_place *place, struct text value,
                       struct arena *arena, struct login_state *state, struct error *err)
 {
     const struct sealing sealing = {keyring, place, PURPOSE, arena};

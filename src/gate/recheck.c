@@ -30,12 +30,13 @@ void rechecks_free(struct rechecks *rechecks)
         buf_free(&rechecks->items[i].answer);
 }
 
-static struct recheck *find_recheck(struct rechecks *rechecks, const struct session *session)
+static struct recheck *find_recheck(struct rechecks *rechecks,
+                                    const struct visitor_session *session)
 {
     for (size_t i = 0; i < RECHECKS_MAX; i++) {
         struct recheck *item = &rechecks->items[i];
 
-        if (item->until_ms > 0 && memcmp(item->id, session->id, SESSION_ID_LEN) == 0)
+        if (item->until_ms > 0 && memcmp(item->id, session->id, VISITOR_SESSION_ID_LEN) == 0)
             return item;
     }
     return NULL;
@@ -75,39 +76,41 @@ static bool is_fresh(const struct gate_call *call, const struct recheck *item)
     int64_t age = call->now - item->checked;
 
     if (item->outcome == PROVIDER_ANSWERED)
-        return age >= -SESSION_CLOCK_S && age < interval;
+        return age >= -VISITOR_SESSION_CLOCK_S && age < interval;
     return clock_steady_ms() < item->until_ms;
 }
 
 /* Puts the kept answer into the session. */
 static enum provider_outcome take_answer(struct gate_call *call, const struct recheck *item,
-                                         struct session *session)
+                                         struct visitor_session *session)
 {
     struct arena *arena = &call->lane->arena;
-    struct session kept = *session;
+    struct visitor_session kept = *session;
     const char *copy;
 
     if (item->answer.len == 0)
         return item->outcome;
     /* The place may be another visitor's before this call ends. */
     copy = arena_copy(arena, item->answer.data, item->answer.len);
-    if (!copy || !session_read_identity((struct text){copy, item->answer.len}, arena, &kept))
+    if (!copy ||
+        !visitor_session_read_identity((struct text){copy, item->answer.len}, arena, &kept))
         return PROVIDER_AWAY;
     if (item->outcome == PROVIDER_ANSWERED) {
         *session = kept;
         session->checked = item->checked;
     } else {
-        session_take_tokens(session, &kept);
+        visitor_session_take_tokens(session, &kept);
     }
     return item->outcome;
 }
 
-static bool is_admitted(const struct gate_call *call, const struct session *session)
+static bool is_admitted(const struct gate_call *call, const struct visitor_session *session)
 {
     return rules_admit(&call->stored.module.config, &session->identity);
 }
 
-static void log_no_answer(struct gate_call *call, const char *why, const struct session *session)
+static void log_no_answer(struct gate_call *call, const char *why,
+                          const struct visitor_session *session)
 {
     gate_call_log(call, LOG_LEVEL_WARNING, "the provider does not answer", why, &session->identity);
 }
@@ -115,7 +118,7 @@ static void log_no_answer(struct gate_call *call, const char *why, const struct 
 /* A provider that gives another refresh token may have ended the one before.  So the new one is
  * kept before anything else can fail, and not only in the cookie of an answer.  Who is not let in
  * has no row. */
-static void keep_tokens(struct gate_call *call, const struct session *session)
+static void keep_tokens(struct gate_call *call, const struct visitor_session *session)
 {
     struct error err = {.code = ERR_NONE};
 
@@ -125,7 +128,7 @@ static void keep_tokens(struct gate_call *call, const struct session *session)
 }
 
 /* Takes over new tokens. */
-static void renew_tokens(struct gate_call *call, struct session *session,
+static void renew_tokens(struct gate_call *call, struct visitor_session *session,
                          const struct provider_tokens *tokens)
 {
     bool is_rotated = !text_eq(tokens->refresh, session->refresh);
@@ -155,7 +158,7 @@ static bool can_renew(struct gate_call *call, struct provider_client *client, co
 
 /* Another worker may have used the refresh token just now: it stores what it got in a moment.
  * Returns PROVIDER_REFUSED if nothing comes. */
-static enum provider_outcome await_tokens(struct gate_call *call, struct session *session,
+static enum provider_outcome await_tokens(struct gate_call *call, struct visitor_session *session,
                                           const char **why)
 {
     const struct wait *wait = &call->lane->wait;
@@ -177,7 +180,7 @@ static enum provider_outcome await_tokens(struct gate_call *call, struct session
 /* Gets new tokens, and asks with them.  A token ends by itself: that says nothing of the visitor.
  */
 static enum provider_outcome ask_anew(struct gate_call *call, struct provider_asking *asking,
-                                      struct session *session, struct identity *identity)
+                                      struct visitor_session *session, struct identity *identity)
 {
     struct provider_tokens tokens;
     enum provider_outcome outcome = provider_refresh(asking, session->refresh, &tokens);
@@ -194,7 +197,7 @@ static enum provider_outcome ask_anew(struct gate_call *call, struct provider_as
 /* The application knows a visitor by an address, or by the provider's identifier.  A list of
  * addresses that comes or goes, because a permission does, must not make another visitor of the
  * same person.  Returns what becomes of an answer that would. */
-static enum provider_outcome judge_name(const struct session *session,
+static enum provider_outcome judge_name(const struct visitor_session *session,
                                         const struct identity *identity, const char **why)
 {
     bool was_given = session->identity.known & IDENTITY_EMAILS;
@@ -210,7 +213,7 @@ static enum provider_outcome judge_name(const struct session *session,
 }
 
 /* Ends the session: its other cookies are not due yet, and a longer interval may come. */
-static void end_session(struct gate_call *call, const struct session *session)
+static void end_session(struct gate_call *call, const struct visitor_session *session)
 {
     struct error err = {.code = ERR_NONE};
 
@@ -221,10 +224,10 @@ static void end_session(struct gate_call *call, const struct session *session)
 
 /* Takes over the provider's answer.  Other cookies of the session hold what it said before, and a
  * longer interval, or none, may come: they obey the row of a session that has lost something. */
-static bool take_identity(struct gate_call *call, struct session *session,
+static bool take_identity(struct gate_call *call, struct visitor_session *session,
                           struct identity *identity, const char **why)
 {
-    const struct session before = *session;
+    const struct visitor_session before = *session;
     const bool has_lost = rules_has_lost(&session->identity, identity);
     struct error err = {.code = ERR_NONE};
 
@@ -240,7 +243,7 @@ static bool take_identity(struct gate_call *call, struct session *session,
     return false;
 }
 
-static enum provider_outcome ask_provider(struct gate_call *call, struct session *session)
+static enum provider_outcome ask_provider(struct gate_call *call, struct visitor_session *session)
 {
     struct provider_client client;
     struct identity identity;
@@ -292,7 +295,7 @@ static enum provider_outcome ask_provider(struct gate_call *call, struct session
 /* Asks, and keeps the answer for the requests that come with the same cookie: also new tokens, if
  * there is nothing else. */
 static enum provider_outcome ask_and_keep(struct gate_call *call, struct recheck *item,
-                                          struct session *session)
+                                          struct visitor_session *session)
 {
     uint32_t n_before = session->n_renewed;
 
@@ -300,11 +303,11 @@ static enum provider_outcome ask_and_keep(struct gate_call *call, struct recheck
                              .is_asking = true,
                              .until_ms = INT64_MAX,
                              .answer = item->answer};
-    memcpy(item->id, session->id, SESSION_ID_LEN);
+    memcpy(item->id, session->id, VISITOR_SESSION_ID_LEN);
     item->outcome = ask_provider(call, session);
     buf_clear(&item->answer);
     if (item->outcome == PROVIDER_ANSWERED || session->n_renewed > n_before)
-        session_write_identity(&item->answer, session);
+        visitor_session_write_identity(&item->answer, session);
     if (item->answer.failed)
         item->outcome = PROVIDER_AWAY;
     item->checked = call->now;
@@ -314,7 +317,7 @@ static enum provider_outcome ask_and_keep(struct gate_call *call, struct recheck
 }
 
 /* Waits until no lane asks about the session, or FOLLOW_MS long. */
-static void follow(struct gate_call *call, const struct session *session)
+static void follow(struct gate_call *call, const struct visitor_session *session)
 {
     const struct wait *wait = &call->lane->wait;
     int64_t deadline_ms = clock_steady_ms() + FOLLOW_MS;
@@ -326,7 +329,7 @@ static void follow(struct gate_call *call, const struct session *session)
     } while (item && item->is_asking && clock_steady_ms() < deadline_ms);
 }
 
-enum provider_outcome recheck(struct gate_call *call, struct session *session)
+enum provider_outcome recheck(struct gate_call *call, struct visitor_session *session)
 {
     struct rechecks *rechecks = &call->lane->worker->rechecks;
     struct recheck *item = find_recheck(rechecks, session);

@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "gate/provider.h"
-#include "gate/session.h"
+#include "gate/visitor_session.h"
 
 /* A page's many requests come with the same old cookie: one of them asks, and all use its answer.
  */
@@ -17,13 +17,13 @@
 #define RECHECKS_OF_VISITOR_MAX 32
 
 struct recheck {
-    unsigned char id[SESSION_ID_LEN];
+    unsigned char id[VISITOR_SESSION_ID_LEN];
     uint64_t visitor; /* see waiting_visitor() */
     bool is_asking;
     enum provider_outcome outcome;
     int64_t checked;   /* seconds since 1970 */
     int64_t until_ms;  /* how long the outcome holds, on the steady clock; 0: it is unused */
-    struct buf answer; /* session_write_identity() */
+    struct buf answer; /* visitor_session_write_identity() */
 };
 
 /* All zero: empty. */
@@ -38,6 +38,6 @@ struct gate_call;
 
 /* Asks the provider about the session, and puts its answer into it.  PROVIDER_REFUSED: the session
  * is not good any more. */
-enum provider_outcome recheck(struct gate_call *call, struct session *session);
+enum provider_outcome recheck(struct gate_call *call, struct visitor_session *session);
 
 #endif

@@ -3,11 +3,11 @@
 #ifndef ADIT_GATE_SEALED_H
 #define ADIT_GATE_SEALED_H
 
-#include "gate/session.h"
+#include "gate/visitor_session.h"
 
 struct sealing {
     struct keyring *keyring;
-    const struct session_place *place;
+    const struct sealed_place *place;
     const char *purpose; /* the "column" of the keyring's place */
     struct arena *arena;
 };

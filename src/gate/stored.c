@@ -44,10 +44,10 @@ bool stored_look_up(struct gate_call *call)
         gate_call_refuse(call, PAGE_NOT_READY, NULL);
         return false;
     }
-    call->place = (struct session_place){.account_id = call->stored.account_id,
-                                         .edge_id = call->question.route.edge_id,
-                                         .route_id = call->question.route.route_id,
-                                         .provider = call->stored.module.provider};
+    call->place = (struct sealed_place){.account_id = call->stored.account_id,
+                                        .edge_id = call->question.route.edge_id,
+                                        .route_id = call->question.route.route_id,
+                                        .provider = call->stored.module.provider};
     call->cookie_prefix = call->stored.module.cookie_prefix;
     if (!call->cookie_prefix.s)
         call->cookie_prefix = text_of(call->lane->worker->gate->names.cookie_prefix);

@@ -9,10 +9,10 @@
 #include "gate/rules.h"
 #include "gate/waiting.h"
 
-static struct text id_text(const struct session *session, char id[SESSION_ID_SIZE])
+static struct text id_text(const struct visitor_session *session, char id[VISITOR_SESSION_ID_SIZE])
 {
-    crypt_key_base64url_encode(session->id, SESSION_ID_LEN, id);
-    return (struct text){id, SESSION_ID_SIZE - 1};
+    crypt_key_base64url_encode(session->id, VISITOR_SESSION_ID_LEN, id);
+    return (struct text){id, VISITOR_SESSION_ID_SIZE - 1};
 }
 
 static bool has_id(const struct text_list *ids, struct text id)
@@ -31,20 +31,21 @@ static bool was_asked(const struct gate_call *call, struct text id)
 }
 
 /* Appends a copy of an id to a list that has room for it. */
-static void list_id(struct gate_call *call, struct text_list *ids, const char id[SESSION_ID_SIZE])
+static void list_id(struct gate_call *call, struct text_list *ids,
+                    const char id[VISITOR_SESSION_ID_SIZE])
 {
-    const char *kept = arena_copy(&call->lane->arena, id, SESSION_ID_SIZE - 1);
+    const char *kept = arena_copy(&call->lane->arena, id, VISITOR_SESSION_ID_SIZE - 1);
 
     if (kept)
-        ids->items[ids->n++] = (struct text){kept, SESSION_ID_SIZE - 1};
+        ids->items[ids->n++] = (struct text){kept, VISITOR_SESSION_ID_SIZE - 1};
 }
 
 static void add_id(struct gate_call *call, struct text value)
 {
     struct text_list *ids = &call->question.session_ids;
-    char id[SESSION_ID_SIZE];
+    char id[VISITOR_SESSION_ID_SIZE];
 
-    if (ids->n < STORE_GATE_SESSIONS_MAX && session_peek(value, id) &&
+    if (ids->n < STORE_GATE_SESSIONS_MAX && visitor_session_peek(value, id) &&
         !was_asked(call, text_of(id)))
         list_id(call, ids, id);
 }
@@ -72,13 +73,13 @@ void visit_ask(struct gate_call *call)
     buf_free(&name);
 }
 
-struct session_limits visit_limits(const struct gate_call *call)
+struct visitor_session_limits visit_limits(const struct gate_call *call)
 {
     const struct oauth_module *module = &call->stored.module;
 
-    return (struct session_limits){.inactivity_timeout = module->inactivity_timeout,
-                                   .maximum_duration = module->maximum_duration,
-                                   .auth_check_interval = module->auth_check_interval};
+    return (struct visitor_session_limits){.inactivity_timeout = module->inactivity_timeout,
+                                           .maximum_duration = module->maximum_duration,
+                                           .auth_check_interval = module->auth_check_interval};
 }
 
 static const struct gate_row *find_session_row(const struct gate_call *call, struct text id)
@@ -91,13 +92,13 @@ static const struct gate_row *find_session_row(const struct gate_call *call, str
 }
 
 /* Returns whether the row holds the rest of the session.  Sets *err if nobody knows. */
-static bool open_row(struct gate_call *call, const struct gate_row *row, struct session *session,
-                     struct error *err)
+static bool open_row(struct gate_call *call, const struct gate_row *row,
+                     struct visitor_session *session, struct error *err)
 {
     struct text opened;
 
     return row_open(call, ROW_OF_SESSION, row, &opened, err) &&
-           session_read_identity(opened, &call->lane->arena, session);
+           visitor_session_read_identity(opened, &call->lane->arena, session);
 }
 
 /* The application that signs visitors of the route in. */
@@ -110,7 +111,7 @@ static struct text client_id(const struct gate_call *call)
     return text_of(conf->oauth_providers[call->place.provider - 1].client_id);
 }
 
-void visit_bind(const struct gate_call *call, struct session *session)
+void visit_bind(const struct gate_call *call, struct visitor_session *session)
 {
     session->client_id = client_id(call);
     session->incarnation = call->stored.incarnation;
@@ -119,7 +120,7 @@ void visit_bind(const struct gate_call *call, struct session *session)
 
 /* A module that was deleted and made anew, another application and another cookie_prefix begin
  * without sessions. */
-static bool is_bound(const struct gate_call *call, const struct session *session)
+static bool is_bound(const struct gate_call *call, const struct visitor_session *session)
 {
     return text_eq(session->client_id, client_id(call)) &&
            session->incarnation == call->stored.incarnation &&
@@ -129,13 +130,13 @@ static bool is_bound(const struct gate_call *call, const struct session *session
 /* Takes over what a row has if it is newer than the cookie: the answer that brings a cookie with
  * new tokens may not reach the browser, or only after its next request; and copies of older cookies
  * hold what the provider has taken away since.  A row that cannot be read has nothing. */
-static bool take_newer(struct gate_call *call, const struct gate_row *row, struct session *session,
-                       struct error *err)
+static bool take_newer(struct gate_call *call, const struct gate_row *row,
+                       struct visitor_session *session, struct error *err)
 {
-    struct session elsewhere = *session;
+    struct visitor_session elsewhere = *session;
 
     if (open_row(call, row, &elsewhere, err))
-        session_take_newer(session, &elsewhere);
+        visitor_session_take_newer(session, &elsewhere);
     return err->code != ERR_OUT_OF_MEMORY;
 }
 
@@ -157,18 +158,18 @@ static bool begin_ids(struct gate_call *call, struct text_list *ids, struct erro
     return ids->items || error_set(err, ERR_OUT_OF_MEMORY);
 }
 
-static bool lasts_now(const struct gate_call *call, const struct session *session)
+static bool lasts_now(const struct gate_call *call, const struct visitor_session *session)
 {
-    const struct session_limits limits = visit_limits(call);
+    const struct visitor_session_limits limits = visit_limits(call);
 
-    return session_lasts(session, &limits, call->now);
+    return visitor_session_lasts(session, &limits, call->now);
 }
 
 /* Lists an id behind those of the sessions that were seen no earlier.  seen has their times. */
 static void list_by_time(struct gate_call *call, struct text_list *ids, int64_t seen[PROVEN_MAX],
-                         const struct session *session)
+                         const struct visitor_session *session)
 {
-    char id[SESSION_ID_SIZE];
+    char id[VISITOR_SESSION_ID_SIZE];
     size_t at = ids->n;
     struct text listed;
 
@@ -199,11 +200,11 @@ static bool list_others(struct gate_call *call, bool must_live, struct text_list
     if (!name.s || !seen || !begin_ids(call, ids, err))
         return error_set(err, ERR_OUT_OF_MEMORY);
     while (ids->n < PROVEN_MAX && (value = cookie_next(&call->cookies, &place, name)).s) {
-        struct session session;
-        char id[SESSION_ID_SIZE];
+        struct visitor_session session;
+        char id[VISITOR_SESSION_ID_SIZE];
 
-        if (session_open(call->lane->worker->gate->keyring, &call->place, value, &call->lane->arena,
-                         &session, err)) {
+        if (visitor_session_open(call->lane->worker->gate->keyring, &call->place, value,
+                                 &call->lane->arena, &session, err)) {
             if (is_bound(call, &session) && (!must_live || lasts_now(call, &session)) &&
                 !was_asked(call, id_text(&session, id)) && !has_id(ids, text_of(id)))
                 list_by_time(call, ids, seen, &session);
@@ -254,10 +255,10 @@ static bool ask_for_others(struct gate_call *call, bool must_live, struct error 
 
 /* Looks for the end of a session, and for what its row holds.  Of very many, who signs out ends
  * each without that. */
-static enum visit_found judge_found(struct gate_call *call, bool must_live, struct session *session,
-                                    struct error *err)
+static enum visit_found judge_found(struct gate_call *call, bool must_live,
+                                    struct visitor_session *session, struct error *err)
 {
-    char id[SESSION_ID_SIZE];
+    char id[VISITOR_SESSION_ID_SIZE];
     const struct gate_row *row;
 
     (void)id_text(session, id);
@@ -283,41 +284,42 @@ static enum visit_found judge_found(struct gate_call *call, bool must_live, stru
     return err->code == ERR_OUT_OF_MEMORY ? VISIT_UNKNOWN : VISIT_NONE;
 }
 
-static bool is_let_in_now(const struct gate_call *call, const struct session *session)
+static bool is_let_in_now(const struct gate_call *call, const struct visitor_session *session)
 {
     return rules_admit(&call->stored.module.config, &session->identity);
 }
 
 /* Returns whether the provider may say more of a visitor whom the lists do not let in. */
-static bool is_worth_asking(const struct gate_call *call, const struct session *session)
+static bool is_worth_asking(const struct gate_call *call, const struct visitor_session *session)
 {
     return rules_may_lack(&call->stored.module.config, &session->identity);
 }
 
 /* Returns whether the provider would have to be asked about a session that has no token. */
-static bool lacks_token(const struct gate_call *call, const struct session *session)
+static bool lacks_token(const struct gate_call *call, const struct visitor_session *session)
 {
-    const struct session_limits limits = visit_limits(call);
+    const struct visitor_session_limits limits = visit_limits(call);
 
-    return session_needs_check(session, &limits, call->now) && !text_present(session->token);
+    return visitor_session_needs_check(session, &limits, call->now) &&
+           !text_present(session->token);
 }
 
 /* A session that the lists do not let in, as it is in its cookie, for the end. */
 struct refused {
     bool is_there;
-    struct session session;
+    struct visitor_session session;
 };
 
 /* Looks for the session of a cookie.  Keeps one that the lists do not let in. */
 static enum visit_found try_cookie(struct gate_call *call, struct text value, bool must_live,
-                                   struct session *session, struct refused *refused,
+                                   struct visitor_session *session, struct refused *refused,
                                    struct error *err)
 {
     struct keyring *keyring = call->lane->worker->gate->keyring;
     enum visit_found found;
 
     *err = (struct error){.code = ERR_NONE};
-    if (!session_open(keyring, &call->place, value, &call->lane->arena, session, err))
+    if (!visitor_session_open(keyring, &call->place, value, &call->lane->arena, session, err))
         return err->code == ERR_NONE ? VISIT_NONE : VISIT_UNKNOWN;
     /* First: for one that only leads to a new sign-in, nobody reads a row. */
     if (must_live && !lasts_now(call, session))
@@ -339,7 +341,7 @@ static enum visit_found try_cookie(struct gate_call *call, struct text value, bo
 /* Another host of the same domain may have set a cookie of this name.  So a session that has ended,
  * or that the lists do not let in, hides none that they do, unless there are very many in rows. */
 static enum visit_found find_session(struct gate_call *call, bool must_live,
-                                     struct session *session, struct error *err)
+                                     struct visitor_session *session, struct error *err)
 {
     size_t place = 0;
     struct text name = session_cookie_name(call);
@@ -362,22 +364,23 @@ static enum visit_found find_session(struct gate_call *call, bool must_live,
     return found;
 }
 
-enum visit_found visit_find(struct gate_call *call, struct session *session, struct error *err)
+enum visit_found visit_find(struct gate_call *call, struct visitor_session *session,
+                            struct error *err)
 {
     return find_session(call, true, session, err);
 }
 
-enum visit_found visit_find_to_end(struct gate_call *call, struct session *session,
+enum visit_found visit_find_to_end(struct gate_call *call, struct visitor_session *session,
                                    struct error *err)
 {
     return find_session(call, false, session, err);
 }
 
-bool visit_find_tokens(struct gate_call *call, struct session *session, struct error *err)
+bool visit_find_tokens(struct gate_call *call, struct visitor_session *session, struct error *err)
 {
     uint32_t n_before = session->n_renewed;
     const struct gate_row *row = NULL;
-    char id[SESSION_ID_SIZE];
+    char id[VISITOR_SESSION_ID_SIZE];
 
     return row_find(call, id_text(session, id), &row, err) && row && !row->has_ended &&
            take_newer(call, row, session, err) && session->n_renewed > n_before;
@@ -385,9 +388,9 @@ bool visit_find_tokens(struct gate_call *call, struct session *session, struct e
 
 /* ---- keeping ---- */
 
-static int64_t ends_at(const struct session *session)
+static int64_t ends_at(const struct visitor_session *session)
 {
-    return session->issued + SESSION_LASTS_MAX;
+    return session->issued + VISITOR_SESSION_LASTS_MAX;
 }
 
 static bool too_many_rows(struct error *err)
@@ -397,24 +400,26 @@ static bool too_many_rows(struct error *err)
 }
 
 /* A row that is there already is only written again. */
-static bool may_have_row(struct gate_call *call, const struct session *session, struct error *err)
+static bool may_have_row(struct gate_call *call, const struct visitor_session *session,
+                         struct error *err)
 {
-    char id[SESSION_ID_SIZE];
+    char id[VISITOR_SESSION_ID_SIZE];
 
     return find_session_row(call, id_text(session, id)) ||
            waiting_may_leave_row(call, &session->identity) || too_many_rows(err);
 }
 
-static bool write_row(struct gate_call *call, const struct session *session, struct error *err)
+static bool write_row(struct gate_call *call, const struct visitor_session *session,
+                      struct error *err)
 {
-    char id[SESSION_ID_SIZE];
+    char id[VISITOR_SESSION_ID_SIZE];
     struct buf content = {0};
     bool ok = false;
 
-    session_write_identity(&content, session);
+    visitor_session_write_identity(&content, session);
     if (content.failed)
         (void)error_set(err, ERR_OUT_OF_MEMORY);
-    else if (content.len > SESSION_ROW_MAX)
+    else if (content.len > VISITOR_SESSION_ROW_MAX)
         (void)error_cause(err, ERR_INTERNAL, "the session is too large for a row");
     else
         ok = row_keep(call, ROW_OF_SESSION, id_text(session, id), buf_text(&content),
@@ -423,12 +428,13 @@ static bool write_row(struct gate_call *call, const struct session *session, str
     return ok;
 }
 
-bool visit_store(struct gate_call *call, const struct session *session, struct error *err)
+bool visit_store(struct gate_call *call, const struct visitor_session *session, struct error *err)
 {
     return may_have_row(call, session, err) && write_row(call, session, err);
 }
 
-bool visit_store_loss(struct gate_call *call, const struct session *session, struct error *err)
+bool visit_store_loss(struct gate_call *call, const struct visitor_session *session,
+                      struct error *err)
 {
     return write_row(call, session, err);
 }
@@ -450,22 +456,22 @@ static struct text write_cookie(struct gate_call *call, struct text value, int64
     return gate_call_keep(call, &out);
 }
 
-static bool seal_session(struct gate_call *call, const struct session *session, struct buf *value,
-                         struct error *err)
+static bool seal_session(struct gate_call *call, const struct visitor_session *session,
+                         struct buf *value, struct error *err)
 {
     buf_clear(value);
-    if (!session_seal(call->lane->worker->gate->keyring, &call->place, session, &call->lane->arena,
-                      value, err))
+    if (!visitor_session_seal(call->lane->worker->gate->keyring, &call->place, session,
+                              &call->lane->arena, value, err))
         return false;
     return !value->failed || error_set(err, ERR_OUT_OF_MEMORY);
 }
 
 static bool is_too_large(const struct gate_call *call, const struct buf *value)
 {
-    return value->len > SESSION_COOKIE_MAX - call->cookie_prefix.len;
+    return value->len > VISITOR_SESSION_COOKIE_MAX - call->cookie_prefix.len;
 }
 
-bool visit_keep(struct gate_call *call, struct session *session, enum visit_news news,
+bool visit_keep(struct gate_call *call, struct visitor_session *session, enum visit_news news,
                 struct text *set_cookie, struct error *err)
 {
     struct buf value = {0};
@@ -491,9 +497,10 @@ bool visit_keep(struct gate_call *call, struct session *session, enum visit_news
 }
 
 /* Lists an id.  Returns whether it was not there yet. */
-static bool is_new_id(struct gate_call *call, struct text_list *ids, const struct session *session)
+static bool is_new_id(struct gate_call *call, struct text_list *ids,
+                      const struct visitor_session *session)
 {
-    char id[SESSION_ID_SIZE];
+    char id[VISITOR_SESSION_ID_SIZE];
 
     if (has_id(ids, id_text(session, id)) || ids->n == PROVEN_MAX)
         return false;
@@ -501,7 +508,7 @@ static bool is_new_id(struct gate_call *call, struct text_list *ids, const struc
     return true;
 }
 
-bool visit_leaves_row(struct gate_call *call, const struct session *session)
+bool visit_leaves_row(struct gate_call *call, const struct visitor_session *session)
 {
     return !session->is_stranger || is_let_in_now(call, session) || waiting_may_end(call);
 }
@@ -509,10 +516,10 @@ bool visit_leaves_row(struct gate_call *call, const struct session *session)
 enum ended { ENDED, ENDED_TOO_MANY, ENDED_NOT };
 
 /* Ends a session that a cookie holds. */
-static enum ended end_and_log(struct gate_call *call, const struct session *session,
+static enum ended end_and_log(struct gate_call *call, const struct visitor_session *session,
                               struct error *err)
 {
-    char id[SESSION_ID_SIZE];
+    char id[VISITOR_SESSION_ID_SIZE];
     bool is_stored = find_session_row(call, id_text(session, id));
 
     if (is_stored || visit_leaves_row(call, session)) {
@@ -529,12 +536,12 @@ static enum ended end_and_log(struct gate_call *call, const struct session *sess
 static enum ended end_cookie(struct gate_call *call, struct text value, struct text_list *ids,
                              struct error *err)
 {
-    struct session session;
+    struct visitor_session session;
     enum visit_found found = VISIT_NONE;
 
     *err = (struct error){.code = ERR_NONE};
-    if (session_open(call->lane->worker->gate->keyring, &call->place, value, &call->lane->arena,
-                     &session, err))
+    if (visitor_session_open(call->lane->worker->gate->keyring, &call->place, value,
+                             &call->lane->arena, &session, err))
         found = judge_found(call, false, &session, err);
     if (found == VISIT_UNKNOWN || err->code != ERR_NONE)
         return ENDED_NOT;
@@ -563,11 +570,11 @@ bool visit_end_all(struct gate_call *call, struct error *err)
     return n_kept == 0 || ids.n > n_kept || too_many_rows(err);
 }
 
-bool visit_end(struct gate_call *call, const struct session *session, struct error *err)
+bool visit_end(struct gate_call *call, const struct visitor_session *session, struct error *err)
 {
     struct gate_lane *lane = call->lane;
     struct pg *pg = database_take(lane->worker->database, &lane->wait, call->place.account_id, err);
-    char id[SESSION_ID_SIZE];
+    char id[VISITOR_SESSION_ID_SIZE];
     bool ok;
 
     if (!pg)

@@ -17,16 +17,16 @@ enum visit_found {
 
 /* Finds the session among the cookies: sealed for this place, not ended, with the application of
  * the module, and one that lasts.  To be called after stored_look_up(). */
-MUST_CHECK enum visit_found visit_find(struct gate_call *call, struct session *session,
+MUST_CHECK enum visit_found visit_find(struct gate_call *call, struct visitor_session *session,
                                        struct error *err);
 
 /* The same for somebody who signs out: a session that does not last now may, once the module's
  * durations are longer. */
-MUST_CHECK enum visit_found visit_find_to_end(struct gate_call *call, struct session *session,
-                                              struct error *err);
+MUST_CHECK enum visit_found visit_find_to_end(struct gate_call *call,
+                                              struct visitor_session *session, struct error *err);
 
 /* Returns the durations of the route's module. */
-struct session_limits visit_limits(const struct gate_call *call);
+struct visitor_session_limits visit_limits(const struct gate_call *call);
 
 enum visit_news {
     VISIT_SEEN,    /* only a time has moved */
@@ -39,26 +39,26 @@ enum visit_news {
  * too large for a cookie goes into a row of the database if the visitor is let in.  That of others
  * loses its token, and has no cookie if it is still too large: they fill no table.  Returns false
  * with *err, as visit_store(). */
-MUST_CHECK bool visit_keep(struct gate_call *call, struct session *session, enum visit_news news,
-                           struct text *set_cookie, struct error *err);
+MUST_CHECK bool visit_keep(struct gate_call *call, struct visitor_session *session,
+                           enum visit_news news, struct text *set_cookie, struct error *err);
 
 /* Puts a session into its row, whatever its cookie holds.  Returns false with *err, also if it has
  * none yet and the visitor has left too many rows lately. */
-MUST_CHECK bool visit_store(struct gate_call *call, const struct session *session,
+MUST_CHECK bool visit_store(struct gate_call *call, const struct visitor_session *session,
                             struct error *err);
 
 /* The same for a session that the provider has taken something from: from then on, its other
  * cookies have no more than it.  No limit keeps that from its row. */
-MUST_CHECK bool visit_store_loss(struct gate_call *call, const struct session *session,
+MUST_CHECK bool visit_store_loss(struct gate_call *call, const struct visitor_session *session,
                                  struct error *err);
 
 /* Looks whether the session's row has newer tokens by now, and takes them over.  Returns whether it
  * had; false with *err also if nobody knows. */
-MUST_CHECK bool visit_find_tokens(struct gate_call *call, struct session *session,
+MUST_CHECK bool visit_find_tokens(struct gate_call *call, struct visitor_session *session,
                                   struct error *err);
 
 /* Notes in a new session what it is valid for. */
-void visit_bind(const struct gate_call *call, struct session *session);
+void visit_bind(const struct gate_call *call, struct visitor_session *session);
 
 /* Ends, and logs, all sessions that the request's cookies prove, whichever of them visit_find()
  * would find.  Passes over those of a visitor who has left too many rows lately: another host may
@@ -68,10 +68,11 @@ MUST_CHECK bool visit_end_all(struct gate_call *call, struct error *err);
 
 /* Returns whether the end of the session makes a row.  Of visitors whom no list has let in so far,
  * nor does now, only few do, which this counts: they may be let in later, and fill no table. */
-MUST_CHECK bool visit_leaves_row(struct gate_call *call, const struct session *session);
+MUST_CHECK bool visit_leaves_row(struct gate_call *call, const struct visitor_session *session);
 
 /* Notes that the session has ended.  Returns false with *err. */
-MUST_CHECK bool visit_end(struct gate_call *call, const struct session *session, struct error *err);
+MUST_CHECK bool visit_end(struct gate_call *call, const struct visitor_session *session,
+                          struct error *err);
 
 /* Writes the value of a Set-Cookie header that removes the session's cookie, in the arena. */
 struct text visit_removal(struct gate_call *call);

@@ -47,7 +47,7 @@ static bool is_large;
 
 /* The row of a session, as the database keeps it. */
 static struct {
-    char id[SESSION_ID_SIZE];
+    char id[VISITOR_SESSION_ID_SIZE];
     char key_id[KEYRING_ID_MAX + 1];
     char sealed[65536];
     size_t len;

@@ -6,7 +6,7 @@
 #include "fuzz.h"
 #include "gate/form.h"
 #include "gate/page.h"
-#include "gate/session.h"
+#include "gate/visitor_session.h"
 
 #define PAGE_BYTES_MAX 8192
 

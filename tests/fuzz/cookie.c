@@ -13,7 +13,7 @@
 
 #define PREFIX text_of("adit.")
 
-static const struct session_place place = {
+static const struct sealed_place place = {
     .account_id = {.s = "ac_1", .len = 4},
     .edge_id = {.s = "edge-1", .len = 6},
     .route_id = {.s = "route-1", .len = 7},
@@ -92,17 +92,17 @@ static void try_values(struct text header, struct arena *arena)
 {
     struct cookies cookies;
     size_t next = 0;
-    struct session session;
+    struct visitor_session session;
     struct login_state state;
     struct error err;
     struct text value;
-    char id[SESSION_ID_SIZE];
+    char id[VISITOR_SESSION_ID_SIZE];
 
     cookies_read(header, arena, &cookies);
     while ((value = cookie_next_ending(&cookies, &next, text_of("session"))).s) {
         MUST(!memchr(value.s, ';', value.len));
-        if (session_open(load_keyring(), &place, value, arena, &session, &err)) {
-            MUST(session_peek(value, id));
+        if (visitor_session_open(load_keyring(), &place, value, arena, &session, &err)) {
+            MUST(visitor_session_peek(value, id));
             accepted();
         } else {
             MUST(err.code == ERR_NONE);
@@ -132,21 +132,22 @@ static void must_hold(const struct sealing *sealing, struct text value, struct t
 static void try_session(struct text bytes, struct arena *arena)
 {
     const struct sealing sealing = {load_keyring(), &place, "gate.session", arena};
-    struct session session;
+    struct visitor_session session;
     struct buf value = {0};
     struct error err;
-    char id[SESSION_ID_SIZE];
+    char id[VISITOR_SESSION_ID_SIZE];
 
-    if (bytes.len < 1 + SESSION_ID_LEN)
+    if (bytes.len < 1 + VISITOR_SESSION_ID_LEN)
         return;
-    crypt_key_base64url_encode((const unsigned char *)bytes.s + 1, SESSION_ID_LEN, id);
+    crypt_key_base64url_encode((const unsigned char *)bytes.s + 1, VISITOR_SESSION_ID_LEN, id);
     buf_puts(&value, id);
     MUST(sealed_write(&sealing, bytes, &value, &err));
-    if (session_open(load_keyring(), &place, buf_text(&value), arena, &session, &err)) {
+    if (visitor_session_open(load_keyring(), &place, buf_text(&value), arena, &session, &err)) {
         buf_clear(&value);
-        MUST(session_seal(load_keyring(), &place, &session, arena, &value, &err));
-        MUST(memcmp(value.data, id, SESSION_ID_SIZE - 1) == 0);
-        must_hold(&sealing, text_part(buf_text(&value), SESSION_ID_SIZE - 1, value.len), bytes);
+        MUST(visitor_session_seal(load_keyring(), &place, &session, arena, &value, &err));
+        MUST(memcmp(value.data, id, VISITOR_SESSION_ID_SIZE - 1) == 0);
+        must_hold(&sealing, text_part(buf_text(&value), VISITOR_SESSION_ID_SIZE - 1, value.len),
+                  bytes);
     } else {
         MUST(err.code == ERR_NONE);
     }
@@ -174,14 +175,14 @@ static void try_state(struct text bytes, struct arena *arena)
 
 static void try_row(struct text bytes, struct arena *arena)
 {
-    struct session session = {.is_in_row = true};
+    struct visitor_session session = {.is_in_row = true};
     struct buf again = {0};
 
-    if (bytes.len < 1 + SESSION_ID_LEN)
+    if (bytes.len < 1 + VISITOR_SESSION_ID_LEN)
         return;
-    memcpy(session.id, bytes.s + 1, SESSION_ID_LEN);
-    if (session_read_identity(bytes, arena, &session)) {
-        session_write_identity(&again, &session);
+    memcpy(session.id, bytes.s + 1, VISITOR_SESSION_ID_LEN);
+    if (visitor_session_read_identity(bytes, arena, &session)) {
+        visitor_session_write_identity(&again, &session);
         MUST(text_eq(buf_text(&again), bytes));
         accepted();
     }

@@ -115,7 +115,7 @@ SUITE(gate_page_suite)
 SUITE(gate_recheck_suite)
 SUITE(gate_rules_suite)
 SUITE(gate_login_state_suite)
-SUITE(gate_session_suite)
+SUITE(gate_visitor_session_suite)
 SUITE(gate_turn_suite)
 SUITE(gate_waiting_suite)
 

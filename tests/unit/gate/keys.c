@@ -14,7 +14,7 @@ static char dir[64];
 static char path[96];
 struct keyring *keys;
 struct arena keys_arena;
-const struct session_place keys_place = {
+const struct sealed_place keys_place = {
     .account_id = {.s = "ac_1", .len = 4},
     .edge_id = {.s = "edge-1", .len = 6},
     .route_id = {.s = "route-1", .len = 7},

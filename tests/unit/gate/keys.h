@@ -5,14 +5,14 @@
 
 #include <sys/types.h>
 
-#include "gate/session.h"
+#include "gate/visitor_session.h"
 
 #define KEYS_0 "0000000000000000000000000000000000000000000000000000000000000000"
 #define KEYS_1 "1111111111111111111111111111111111111111111111111111111111111111"
 
 extern struct keyring *keys;
 extern struct arena keys_arena;
-extern const struct session_place keys_place;
+extern const struct sealed_place keys_place;
 
 /* The fixture: a key file with the key "k", KEYS_0. */
 void keys_make(void);

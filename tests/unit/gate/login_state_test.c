@@ -6,7 +6,7 @@
 #include "cases.h"
 #include "crypt/key.h"
 #include "gate/packed.h"
-#include "gate/session.h"
+#include "gate/visitor_session.h"
 #include "keys.h"
 #include "suites.h"
 
@@ -94,19 +94,19 @@ END_TEST
 START_TEST(bound_to_place_and_purpose)
 {
     struct login_state state = new_state("/");
-    struct session session = {.identity.subject = text_of("1")};
-    struct session_place other = keys_place;
+    struct visitor_session session = {.identity.subject = text_of("1")};
+    struct sealed_place other = keys_place;
     struct text value = sealed_state(&state);
     struct buf out = {0};
     struct error err = {.code = ERR_INTERNAL};
 
-    ck_assert(!session_open(keys, &keys_place, value, &keys_arena, &session, &err));
+    ck_assert(!visitor_session_open(keys, &keys_place, value, &keys_arena, &session, &err));
     ck_assert_int_eq(err.code, ERR_NONE);
     other.route_id = text_of("route-2");
     err.code = ERR_INTERNAL;
     ck_assert(!login_state_open(keys, &other, value, &keys_arena, &state, &err));
     ck_assert_int_eq(err.code, ERR_NONE);
-    ck_assert(session_seal(keys, &keys_place, &session, &keys_arena, &out, &err));
+    ck_assert(visitor_session_seal(keys, &keys_place, &session, &keys_arena, &out, &err));
     ck_assert(!opens(buf_text(&out), &state));
     buf_free(&out);
 }
@@ -202,7 +202,7 @@ END_TEST
 Suite *gate_login_state_suite(void)
 {
     Suite *suite = suite_create("gate/login_state");
-    TCase *tcase = tcase_create("session_state");
+    TCase *tcase = tcase_create("login_state");
 
     tcase_add_checked_fixture(tcase, keys_make, keys_remove);
     tcase_add_test(tcase, new_states);

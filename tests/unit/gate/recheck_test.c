@@ -26,10 +26,11 @@ static void end(void)
     arena_free(&lane.arena);
 }
 
-static struct session session_of(const char *subject, uint32_t which)
+static struct visitor_session session_of(const char *subject, uint32_t which)
 {
-    struct session session = {.token = text_of("token"),
-                              .identity = {.known = IDENTITY_ALL, .subject = text_of(subject)}};
+    struct visitor_session session = {
+        .token = text_of("token"),
+        .identity = {.known = IDENTITY_ALL, .subject = text_of(subject)}};
 
     memcpy(session.id, subject, 1);
     memcpy(session.id + 1, &which, sizeof which);
@@ -45,17 +46,17 @@ static void ask(const char *subject, uint32_t which)
                              .stored = {.has_module = true,
                                         .module = {.auth_check_interval = 30,
                                                    .config = {.client_id = text_of("client")}}}};
-    struct session session = session_of(subject, which);
+    struct visitor_session session = session_of(subject, which);
 
     ck_assert_int_eq(recheck(&call, &session), PROVIDER_AWAY);
 }
 
 static bool is_kept(const char *subject, uint32_t which)
 {
-    const struct session session = session_of(subject, which);
+    const struct visitor_session session = session_of(subject, which);
 
     for (size_t i = 0; i < RECHECKS_MAX; i++) {
-        if (memcmp(worker.rechecks.items[i].id, session.id, SESSION_ID_LEN) == 0)
+        if (memcmp(worker.rechecks.items[i].id, session.id, VISITOR_SESSION_ID_LEN) == 0)
             return true;
     }
     return false;

@@ -9,9 +9,9 @@
 
 static const struct gate gate;
 static struct gate_worker worker;
-static struct session_place place; /* of the next calls */
-static struct turn latest;         /* of a fetcher */
-static const char *subject;        /* of the next visitors who are signed in; NULL: one each */
+static struct sealed_place place; /* of the next calls */
+static struct turn latest;        /* of a fetcher */
+static const char *subject;       /* of the next visitors who are signed in; NULL: one each */
 
 struct fetcher *__real_fetcher_new(const struct turn *turn, struct turns *turns,
                                    struct authorities *authorities);
@@ -128,7 +128,7 @@ static int count_networks(int n, unsigned apart, bool (*may)(struct gate_call *)
 static void start(void)
 {
     worker = (struct gate_worker){.gate = &gate};
-    place = (struct session_place){.provider = 0};
+    place = (struct sealed_place){.provider = 0};
     subject = NULL;
 }
 
@@ -180,7 +180,7 @@ START_TEST(checks_of_a_visitor)
     char address[32];
     int n = 0;
 
-    place = (struct session_place){.account_id = text_of("a"), .provider = 1};
+    place = (struct sealed_place){.account_id = text_of("a"), .provider = 1};
     subject = "a";
     for (int i = 0; i < 2 * WAITING_VISITOR_CHECKS_MAX; i++) {
         snprintf(address, sizeof address, "198.51.%d.%d", i / 250, i % 250);
@@ -298,7 +298,7 @@ START_TEST(lanes_of_modules)
     char address[32];
     int n_strangers = 0, n_admitted = 0;
 
-    place = (struct session_place){.account_id = text_of("a"), .provider = 1};
+    place = (struct sealed_place){.account_id = text_of("a"), .provider = 1};
     for (int i = 0; i < 100; i++) {
         snprintf(address, sizeof address, "192.0.2.%d", i);
         n_strangers += try_from(address, begins_fetch);
@@ -311,7 +311,7 @@ START_TEST(lanes_of_modules)
     ck_assert_int_eq(n_strangers + n_admitted, GATE_WAITING_MAX * 7 / 8);
     place.provider = 2;
     ck_assert(try_from("192.0.2.1", begins_fetch));
-    place = (struct session_place){.account_id = text_of("b"), .provider = 1};
+    place = (struct sealed_place){.account_id = text_of("b"), .provider = 1};
     ck_assert(try_from("192.0.2.201", begins_check));
 }
 END_TEST
@@ -319,16 +319,16 @@ END_TEST
 START_TEST(rows_of_a_visitor)
 {
     subject = "a";
-    place = (struct session_place){.edge_id = text_of("e"), .route_id = text_of("r")};
+    place = (struct sealed_place){.edge_id = text_of("e"), .route_id = text_of("r")};
     ck_assert_int_eq(count_until_refused("192.0.2.1", may_leave_row, 5000),
                      WAITING_VISITOR_ROWS_MAX);
     ck_assert(!try_from("192.0.2.2", may_leave_row));
     ck_assert(try_from("192.0.2.1", may_ask));
     place.route_id = text_of("s");
     ck_assert(try_from("192.0.2.1", may_leave_row));
-    place = (struct session_place){.edge_id = text_of("r"), .route_id = text_of("e")};
+    place = (struct sealed_place){.edge_id = text_of("r"), .route_id = text_of("e")};
     ck_assert(try_from("192.0.2.1", may_leave_row));
-    place = (struct session_place){.edge_id = text_of("e"), .route_id = text_of("r")};
+    place = (struct sealed_place){.edge_id = text_of("e"), .route_id = text_of("r")};
     subject = "b";
     ck_assert(try_from("192.0.2.1", may_leave_row));
 }
@@ -340,7 +340,7 @@ static void leaves_lanes(bool (*may)(struct gate_call *))
     char address[32];
     int n = 0;
 
-    place = (struct session_place){.account_id = text_of("a"), .provider = 1};
+    place = (struct sealed_place){.account_id = text_of("a"), .provider = 1};
     worker = (struct gate_worker){.gate = &gate};
     subject = "a";
     for (int i = 0; i < 100; i++) {
@@ -407,7 +407,7 @@ START_TEST(turns_of_visitors)
 {
     struct turn own;
 
-    place = (struct session_place){.account_id = text_of("a"), .provider = 1};
+    place = (struct sealed_place){.account_id = text_of("a"), .provider = 1};
     own = turn_of_visitor("a", "192.0.2.1");
     ck_assert_uint_ne(own.visitor, 0);
     ck_assert(turn_of_visitor("a", "192.0.2.2").visitor == own.visitor);
@@ -423,7 +423,7 @@ START_TEST(turns_of_networks_and_modules)
 {
     struct turn own, other;
 
-    place = (struct session_place){.account_id = text_of("a"), .provider = 1};
+    place = (struct sealed_place){.account_id = text_of("a"), .provider = 1};
     own = turn_from("2001:db8::1");
     other = turn_from("2001:db8:0:ffff::1");
     ck_assert(other.from == own.from && other.asks_for == own.asks_for);
@@ -431,7 +431,7 @@ START_TEST(turns_of_networks_and_modules)
     ck_assert_uint_ne(turn_from("192.0.2.1").from, turn_from("192.0.2.2").from);
     place.provider = 2;
     ck_assert_uint_ne(turn_from("2001:db8::1").asks_for, own.asks_for);
-    place = (struct session_place){.account_id = text_of("b"), .provider = 1};
+    place = (struct sealed_place){.account_id = text_of("b"), .provider = 1};
     ck_assert_uint_ne(turn_from("2001:db8::1").asks_for, own.asks_for);
 }
 END_TEST

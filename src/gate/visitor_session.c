@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sessions: their bytes before sealing, and how long they last. */
-#include "gate/session.h"
+#include "gate/visitor_session.h"
 
 #include <sys/random.h>
 
@@ -21,14 +21,14 @@
 /* 9999-12-31T23:59:59Z */
 #define TIME_MAX 253402300799
 
-bool session_new_id(unsigned char id[SESSION_ID_LEN])
+bool visitor_session_new_id(unsigned char id[VISITOR_SESSION_ID_LEN])
 {
-    return getrandom(id, SESSION_ID_LEN, 0) == SESSION_ID_LEN;
+    return getrandom(id, VISITOR_SESSION_ID_LEN, 0) == VISITOR_SESSION_ID_LEN;
 }
 
 /* ---- identity and token ---- */
 
-static void put_identity(struct buf *out, const struct session *session)
+static void put_identity(struct buf *out, const struct visitor_session *session)
 {
     const struct identity *identity = &session->identity;
 
@@ -47,7 +47,7 @@ static void put_identity(struct buf *out, const struct session *session)
     packed_put_number(out, session->n_renewed);
 }
 
-static void take_identity(struct packed *packed, struct session *session)
+static void take_identity(struct packed *packed, struct visitor_session *session)
 {
     struct identity *identity = &session->identity;
 
@@ -67,21 +67,22 @@ static void take_identity(struct packed *packed, struct session *session)
     packed->malformed = packed->malformed || identity->subject.len == 0;
 }
 
-void session_write_identity(struct buf *out, const struct session *session)
+void visitor_session_write_identity(struct buf *out, const struct visitor_session *session)
 {
     packed_put_number(out, LAYOUT);
-    buf_add(out, (const char *)session->id, SESSION_ID_LEN);
+    buf_add(out, (const char *)session->id, VISITOR_SESSION_ID_LEN);
     packed_put_number(out, (uint64_t)session->checked);
     put_identity(out, session);
 }
 
-bool session_read_identity(struct text bytes, struct arena *arena, struct session *session)
+bool visitor_session_read_identity(struct text bytes, struct arena *arena,
+                                   struct visitor_session *session)
 {
     struct packed packed = {.rest = bytes, .arena = arena};
-    unsigned char id[SESSION_ID_LEN];
-    struct session read = *session;
+    unsigned char id[VISITOR_SESSION_ID_LEN];
+    struct visitor_session read = *session;
 
-    if (bytes.len > SESSION_ROW_MAX || packed_take_number(&packed, LAYOUT) != LAYOUT)
+    if (bytes.len > VISITOR_SESSION_ROW_MAX || packed_take_number(&packed, LAYOUT) != LAYOUT)
         return false;
     packed_take_bytes(&packed, id, sizeof id);
     read.checked = (int64_t)packed_take_number(&packed, TIME_MAX);
@@ -92,7 +93,8 @@ bool session_read_identity(struct text bytes, struct arena *arena, struct sessio
     return true;
 }
 
-void session_take_tokens(struct session *session, const struct session *elsewhere)
+void visitor_session_take_tokens(struct visitor_session *session,
+                                 const struct visitor_session *elsewhere)
 {
     if (elsewhere->n_renewed <= session->n_renewed)
         return;
@@ -101,9 +103,10 @@ void session_take_tokens(struct session *session, const struct session *elsewher
     session->n_renewed = elsewhere->n_renewed;
 }
 
-void session_take_newer(struct session *session, const struct session *elsewhere)
+void visitor_session_take_newer(struct visitor_session *session,
+                                const struct visitor_session *elsewhere)
 {
-    session_take_tokens(session, elsewhere);
+    visitor_session_take_tokens(session, elsewhere);
     if (elsewhere->checked <= session->checked)
         return;
     session->identity = elsewhere->identity;
@@ -113,31 +116,32 @@ void session_take_newer(struct session *session, const struct session *elsewhere
 /* ---- cookies ---- */
 
 /* The id comes first, in the clear: the session's row is read before its place is known. */
-#define ID_TEXT_LEN (SESSION_ID_SIZE - 1)
+#define ID_TEXT_LEN (VISITOR_SESSION_ID_SIZE - 1)
 
-static void put_id(struct buf *out, const struct session *session)
+static void put_id(struct buf *out, const struct visitor_session *session)
 {
-    char id[SESSION_ID_SIZE];
+    char id[VISITOR_SESSION_ID_SIZE];
 
-    crypt_key_base64url_encode(session->id, SESSION_ID_LEN, id);
+    crypt_key_base64url_encode(session->id, VISITOR_SESSION_ID_LEN, id);
     buf_add(out, id, ID_TEXT_LEN);
 }
 
-static bool take_id(struct text value, unsigned char id[SESSION_ID_LEN])
+static bool take_id(struct text value, unsigned char id[VISITOR_SESSION_ID_LEN])
 {
     unsigned char decoded[CRYPT_KEY_BASE64URL_ROOM(ID_TEXT_LEN)];
     size_t len;
 
     if (value.len <= ID_TEXT_LEN ||
-        !crypt_key_base64url_decode(value.s, ID_TEXT_LEN, decoded, &len) || len != SESSION_ID_LEN)
+        !crypt_key_base64url_decode(value.s, ID_TEXT_LEN, decoded, &len) ||
+        len != VISITOR_SESSION_ID_LEN)
         return false;
-    memcpy(id, decoded, SESSION_ID_LEN);
+    memcpy(id, decoded, VISITOR_SESSION_ID_LEN);
     return true;
 }
 
-bool session_peek(struct text value, char id[SESSION_ID_SIZE])
+bool visitor_session_peek(struct text value, char id[VISITOR_SESSION_ID_SIZE])
 {
-    unsigned char bytes[SESSION_ID_LEN];
+    unsigned char bytes[VISITOR_SESSION_ID_LEN];
 
     if (!take_id(value, bytes) || !sealed_looks_good(text_part(value, ID_TEXT_LEN, value.len)))
         return false;
@@ -146,17 +150,17 @@ bool session_peek(struct text value, char id[SESSION_ID_SIZE])
     return true;
 }
 
-bool session_looks_sealed(struct keyring *keyring, struct text value)
+bool visitor_session_looks_sealed(struct keyring *keyring, struct text value)
 {
-    char id[SESSION_ID_SIZE];
+    char id[VISITOR_SESSION_ID_SIZE];
 
-    return session_peek(value, id) &&
+    return visitor_session_peek(value, id) &&
            sealed_may_have_key(keyring, text_part(value, ID_TEXT_LEN, value.len));
 }
 
-bool session_seal(struct keyring *keyring, const struct session_place *place,
-                  const struct session *session, struct arena *arena, struct buf *out,
-                  struct error *err)
+bool visitor_session_seal(struct keyring *keyring, const struct sealed_place *place,
+                          const struct visitor_session *session, struct arena *arena,
+                          struct buf *out, struct error *err)
 {
     const struct sealing sealing = {keyring, place, PURPOSE, arena};
     struct buf bytes = {0};
@@ -164,7 +168,7 @@ bool session_seal(struct keyring *keyring, const struct session_place *place,
     bool ok;
 
     packed_put_number(&bytes, LAYOUT);
-    buf_add(&bytes, (const char *)session->id, SESSION_ID_LEN);
+    buf_add(&bytes, (const char *)session->id, VISITOR_SESSION_ID_LEN);
     packed_put_number(&bytes, (uint64_t)session->issued);
     packed_put_number(&bytes, (uint64_t)session->seen);
     packed_put_number(&bytes, (uint64_t)session->checked);
@@ -184,13 +188,14 @@ bool session_seal(struct keyring *keyring, const struct session_place *place,
     return ok;
 }
 
-bool session_open(struct keyring *keyring, const struct session_place *place, struct text value,
-                  struct arena *arena, struct session *session, struct error *err)
+bool visitor_session_open(struct keyring *keyring, const struct sealed_place *place,
+                          struct text value, struct arena *arena, struct visitor_session *session,
+                          struct error *err)
 {
     const struct sealing sealing = {keyring, place, PURPOSE, arena};
     struct packed packed = {.arena = arena};
-    struct session read = {.is_in_row = false};
-    unsigned char id[SESSION_ID_LEN];
+    struct visitor_session read = {.is_in_row = false};
+    unsigned char id[VISITOR_SESSION_ID_LEN];
     uint64_t flags;
 
     if (!take_id(value, id))
@@ -221,23 +226,24 @@ bool session_open(struct keyring *keyring, const struct session_place *place, st
 
 static bool is_ahead(int64_t time, int64_t now)
 {
-    return time > now + SESSION_CLOCK_S;
+    return time > now + VISITOR_SESSION_CLOCK_S;
 }
 
-bool session_lasts(const struct session *session, const struct session_limits *limits, int64_t now)
+bool visitor_session_lasts(const struct visitor_session *session,
+                           const struct visitor_session_limits *limits, int64_t now)
 {
     int64_t age = now - session->issued;
 
     if (is_ahead(session->issued, now) || is_ahead(session->seen, now) ||
-        is_ahead(session->checked, now) || age >= SESSION_LASTS_MAX)
+        is_ahead(session->checked, now) || age >= VISITOR_SESSION_LASTS_MAX)
         return false;
     if (limits->maximum_duration > 0 && age >= limits->maximum_duration)
         return false;
     return limits->inactivity_timeout == 0 || now - session->seen < limits->inactivity_timeout;
 }
 
-bool session_needs_check(const struct session *session, const struct session_limits *limits,
-                         int64_t now)
+bool visitor_session_needs_check(const struct visitor_session *session,
+                                 const struct visitor_session_limits *limits, int64_t now)
 {
     return limits->auth_check_interval > 0 && now - session->checked >= limits->auth_check_interval;
 }

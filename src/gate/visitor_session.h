@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The sealed cookies of the gate: a visitor's session, and the state of a login. */
-#ifndef ADIT_GATE_SESSION_H
-#define ADIT_GATE_SESSION_H
+#ifndef ADIT_GATE_VISITOR_SESSION_H
+#define ADIT_GATE_VISITOR_SESSION_H
 
 #include <stdint.h>
 
@@ -13,21 +13,21 @@
 #include "keyring/keyring.h"
 
 /* What a sealed cookie is bound to.  It opens for no other.  The ids have no NUL. */
-struct session_place {
+struct sealed_place {
     struct text account_id;
     struct text edge_id;
     struct text route_id;
     int provider; /* position */
 };
 
-#define SESSION_ID_LEN 16
+#define VISITOR_SESSION_ID_LEN 16
 
 /* Room for an id as base64url, with a NUL. */
-#define SESSION_ID_SIZE 23
+#define VISITOR_SESSION_ID_SIZE 23
 
 /* A signed-in visitor.  Times are seconds since 1970. */
-struct session {
-    unsigned char id[SESSION_ID_LEN]; /* random */
+struct visitor_session {
+    unsigned char id[VISITOR_SESSION_ID_LEN]; /* random */
     int64_t issued;
     int64_t seen;          /* the last request */
     int64_t checked;       /* when the provider was last asked */
@@ -44,50 +44,53 @@ struct session {
 };
 
 /* Takes over the tokens of the same session, elsewhere, if they are newer. */
-void session_take_tokens(struct session *session, const struct session *elsewhere);
+void visitor_session_take_tokens(struct visitor_session *session,
+                                 const struct visitor_session *elsewhere);
 
 /* The same, and what the provider has said since. */
-void session_take_newer(struct session *session, const struct session *elsewhere);
+void visitor_session_take_newer(struct visitor_session *session,
+                                const struct visitor_session *elsewhere);
 
 /* Makes a random id.  Returns false if there are no random numbers. */
-MUST_CHECK bool session_new_id(unsigned char id[SESSION_ID_LEN]);
+MUST_CHECK bool visitor_session_new_id(unsigned char id[VISITOR_SESSION_ID_LEN]);
 
 /* Bytes of the largest cookie: name, '=', value (RFC 6265, 6.1: 4096).  No larger value opens. */
-#define SESSION_COOKIE_MAX 4000
+#define VISITOR_SESSION_COOKIE_MAX 4000
 
 /* Appends a cookie's value: the session's id, and the session sealed with the keyring's first key,
  * as base64url (RFC 4648, 5).  With is_in_row it leaves identity and token out.  Returns false with
  * *err as keyring_seal(). */
-MUST_CHECK bool session_seal(struct keyring *keyring, const struct session_place *place,
-                             const struct session *session, struct arena *arena, struct buf *out,
-                             struct error *err);
+MUST_CHECK bool visitor_session_seal(struct keyring *keyring, const struct sealed_place *place,
+                                     const struct visitor_session *session, struct arena *arena,
+                                     struct buf *out, struct error *err);
 
 /* Opens a cookie's value.  Returns true with *session, in the arena; false with *err: ERR_NONE: the
  * value is not a session of that place, or its key was removed; else ERR_SECRET_UNREADABLE (the key
  * file cannot be read) or ERR_OUT_OF_MEMORY: nobody knows. */
-MUST_CHECK bool session_open(struct keyring *keyring, const struct session_place *place,
-                             struct text value, struct arena *arena, struct session *session,
-                             struct error *err);
+MUST_CHECK bool visitor_session_open(struct keyring *keyring, const struct sealed_place *place,
+                                     struct text value, struct arena *arena,
+                                     struct visitor_session *session, struct error *err);
 
 /* Reads the id that a cookie's value names in the clear, as base64url: nothing proves it before
- * session_open().  Returns false if the value has not the form and the length of a session. */
-MUST_CHECK bool session_peek(struct text value, char id[SESSION_ID_SIZE]);
+ * visitor_session_open().  Returns false if the value has not the form and the length of a session.
+ */
+MUST_CHECK bool visitor_session_peek(struct text value, char id[VISITOR_SESSION_ID_SIZE]);
 
 /* Returns whether a value has the form of a session of whatever place, as sealed_may_have_key(). */
-MUST_CHECK bool session_looks_sealed(struct keyring *keyring, struct text value);
+MUST_CHECK bool visitor_session_looks_sealed(struct keyring *keyring, struct text value);
 
 /* Bytes of the largest row, before sealing: a token has up to 16 KiB.  No larger one is written or
  * read. */
-#define SESSION_ROW_MAX 24576
+#define VISITOR_SESSION_ROW_MAX 24576
 
 /* Appends the bytes of identity, token and when the provider was asked for a row of the database,
  * before sealing.  A failure sets out->failed. */
-void session_write_identity(struct buf *out, const struct session *session);
+void visitor_session_write_identity(struct buf *out, const struct visitor_session *session);
 
 /* Reads them back into the session whose id they belong to.  Returns false if they are malformed or
  * belong to another session, or if memory runs out; the session is unchanged then. */
-MUST_CHECK bool session_read_identity(struct text bytes, struct arena *arena,
-                                      struct session *session);
+MUST_CHECK bool visitor_session_read_identity(struct text bytes, struct arena *arena,
+                                              struct visitor_session *session);
 
 /* A login that has begun.  Lasts LOGIN_STATE_S seconds. */
 #define LOGIN_STATE_S 600
@@ -113,12 +116,12 @@ MUST_CHECK bool login_state_new(struct login_state *state, int64_t now, struct t
 /* Returns whether the login may still end. */
 MUST_CHECK bool login_state_lasts(const struct login_state *state, int64_t now);
 
-/* Seal and open it as session_seal() and session_open() do.  A state and a session never open as
- * each other. */
-MUST_CHECK bool login_state_seal(struct keyring *keyring, const struct session_place *place,
+/* Seal and open it as visitor_session_seal() and visitor_session_open() do.  A state and a session
+ * never open as each other. */
+MUST_CHECK bool login_state_seal(struct keyring *keyring, const struct sealed_place *place,
                                  const struct login_state *state, struct arena *arena,
                                  struct buf *out, struct error *err);
-MUST_CHECK bool login_state_open(struct keyring *keyring, const struct session_place *place,
+MUST_CHECK bool login_state_open(struct keyring *keyring, const struct sealed_place *place,
                                  struct text value, struct arena *arena, struct login_state *state,
                                  struct error *err);
 
@@ -130,25 +133,26 @@ MUST_CHECK bool login_state_open(struct keyring *keyring, const struct session_p
 MUST_CHECK bool login_way_back_valid(struct text way_back);
 
 /* The durations of a module, in seconds; 0: unset. */
-struct session_limits {
+struct visitor_session_limits {
     uint32_t inactivity_timeout;
     uint32_t maximum_duration;
     uint32_t auth_check_interval;
 };
 
 /* No session lasts longer than this, in seconds: 30 days. */
-#define SESSION_LASTS_MAX 2592000
+#define VISITOR_SESSION_LASTS_MAX 2592000
 
 /* Returns whether the session still lasts at a time.  A duration of N seconds has ended N seconds
- * after it began.  A session whose times are more than SESSION_CLOCK_S seconds ahead does not last:
- * the clock was set back, and nobody knows its age. */
-#define SESSION_CLOCK_S 60
-MUST_CHECK bool session_lasts(const struct session *session, const struct session_limits *limits,
-                              int64_t now);
+ * after it began.  A session whose times are more than VISITOR_SESSION_CLOCK_S seconds ahead does
+ * not last: the clock was set back, and nobody knows its age. */
+#define VISITOR_SESSION_CLOCK_S 60
+MUST_CHECK bool visitor_session_lasts(const struct visitor_session *session,
+                                      const struct visitor_session_limits *limits, int64_t now);
 
 /* Returns whether the provider is to be asked again.  The session may lack a token, if the interval
  * was set after it was sealed. */
-MUST_CHECK bool session_needs_check(const struct session *session,
-                                    const struct session_limits *limits, int64_t now);
+MUST_CHECK bool visitor_session_needs_check(const struct visitor_session *session,
+                                            const struct visitor_session_limits *limits,
+                                            int64_t now);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of sessions: what opens, for whom, and for how long. */
-#include "gate/session.h"
+#include "gate/visitor_session.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static struct text emails[] = {{.s = "ann@example.com", .len = 15},
                                {.s = "a@example.org", .len = 13}};
 static struct text teams[] = {{.s = "org/team", .len = 8}, {.s = "", .len = 0}};
 
-static const struct session full = {
+static const struct visitor_session full = {
     .id = {0, 1, 255},
     .issued = NOW,
     .seen = NOW + 1,
@@ -41,13 +41,13 @@ static const struct session full = {
     .n_renewed = UINT32_MAX,
 };
 
-static struct text sealed_as(const struct session_place *at, const struct session *session)
+static struct text sealed_as(const struct sealed_place *at, const struct visitor_session *session)
 {
     static struct buf out;
     struct error err;
 
     buf_clear(&out);
-    ck_assert(session_seal(keys, at, session, &keys_arena, &out, &err));
+    ck_assert(visitor_session_seal(keys, at, session, &keys_arena, &out, &err));
     return buf_text(&out);
 }
 
@@ -60,7 +60,8 @@ static void expect_lists_equal(const struct text_list *a, const struct text_list
     }
 }
 
-static void expect_identities_equal(const struct session *a, const struct session *b)
+static void expect_identities_equal(const struct visitor_session *a,
+                                    const struct visitor_session *b)
 {
     ck_assert(text_eq(a->identity.subject, b->identity.subject));
     ck_assert(text_eq(a->identity.name, b->identity.name));
@@ -76,13 +77,13 @@ static void expect_identities_equal(const struct session *a, const struct sessio
     ck_assert_uint_eq(a->n_renewed, b->n_renewed);
 }
 
-static void expect_opened(struct text value, const struct session *wanted)
+static void expect_opened(struct text value, const struct visitor_session *wanted)
 {
-    struct session session;
+    struct visitor_session session;
     struct error err;
 
-    ck_assert(session_open(keys, &keys_place, value, &keys_arena, &session, &err));
-    ck_assert_mem_eq(session.id, wanted->id, SESSION_ID_LEN);
+    ck_assert(visitor_session_open(keys, &keys_place, value, &keys_arena, &session, &err));
+    ck_assert_mem_eq(session.id, wanted->id, VISITOR_SESSION_ID_LEN);
     ck_assert_int_eq(session.issued, wanted->issued);
     ck_assert_int_eq(session.seen, wanted->seen);
     ck_assert_int_eq(session.checked, wanted->checked);
@@ -94,15 +95,15 @@ static void expect_opened(struct text value, const struct session *wanted)
     if (!wanted->is_in_row)
         expect_identities_equal(&session, wanted);
     else
-        expect_identities_equal(&session, &(struct session){.seen = 0});
+        expect_identities_equal(&session, &(struct visitor_session){.seen = 0});
 }
 
-static void expect_none(const struct session_place *at, struct text value, const char *what)
+static void expect_none(const struct sealed_place *at, struct text value, const char *what)
 {
-    struct session session = full;
+    struct visitor_session session = full;
     struct error err = {.code = ERR_INTERNAL};
 
-    ck_assert_msg(!session_open(keys, at, value, &keys_arena, &session, &err), "%s", what);
+    ck_assert_msg(!visitor_session_open(keys, at, value, &keys_arena, &session, &err), "%s", what);
     ck_assert_msg(err.code == ERR_NONE, "%s: %d", what, (int)err.code);
     ck_assert_mem_eq(&session, &full, sizeof full);
 }
@@ -111,9 +112,9 @@ static void expect_none(const struct session_place *at, struct text value, const
 
 START_TEST(sealed_and_opened)
 {
-    struct session least = {
+    struct visitor_session least = {
         .identity.subject = text_of("1"), .client_id = text_of(""), .prefix = text_of("")};
-    struct session in_row = full;
+    struct visitor_session in_row = full;
 
     expect_opened(sealed_as(&keys_place, &full), &full);
     expect_opened(sealed_as(&keys_place, &least), &least);
@@ -134,14 +135,14 @@ START_TEST(sessions_are_known_by_their_keys)
     struct keyring *kept = keys;
 
     memcpy(other, value.s, value.len + 1);
-    ck_assert(session_looks_sealed(keys, value));
-    ck_assert(!session_looks_sealed(keys, text_part(value, 1, value.len)));
+    ck_assert(visitor_session_looks_sealed(keys, value));
+    ck_assert(!visitor_session_looks_sealed(keys, text_part(value, 1, value.len)));
     keys_write("new " KEYS_1 "\n", 0600);
     keys = NULL;
     keys_load();
     value = sealed_as(&keys_place, &full);
-    ck_assert(session_looks_sealed(kept, value));
-    ck_assert(!session_looks_sealed(keys, text_of(other)));
+    ck_assert(visitor_session_looks_sealed(kept, value));
+    ck_assert(!visitor_session_looks_sealed(keys, text_of(other)));
     keyring_free(kept);
 }
 END_TEST
@@ -163,7 +164,7 @@ END_TEST
 START_TEST(bound_to_its_place)
 {
     struct text value = sealed_as(&keys_place, &full);
-    struct session_place others[] = {keys_place, keys_place, keys_place, keys_place, keys_place};
+    struct sealed_place others[] = {keys_place, keys_place, keys_place, keys_place, keys_place};
 
     others[0].account_id = text_of("ac_2");
     others[1].edge_id = text_of("edge-2");
@@ -214,14 +215,16 @@ START_TEST(values_that_are_none)
         "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
         "_________________________________________________________________",
         "AWsAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"};
-    char *longest = malloc(SESSION_COOKIE_MAX + 100000);
+    char *longest = malloc(VISITOR_SESSION_COOKIE_MAX + 100000);
 
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
         expect_none(&keys_place, text_of(values[i]), values[i]);
     expect_none(&keys_place, (struct text){.s = NULL}, "absent");
-    memset(longest, 'A', SESSION_COOKIE_MAX + 100000);
-    expect_none(&keys_place, (struct text){.s = longest, .len = SESSION_COOKIE_MAX}, "long");
-    expect_none(&keys_place, (struct text){.s = longest, .len = SESSION_COOKIE_MAX + 100000},
+    memset(longest, 'A', VISITOR_SESSION_COOKIE_MAX + 100000);
+    expect_none(&keys_place, (struct text){.s = longest, .len = VISITOR_SESSION_COOKIE_MAX},
+                "long");
+    expect_none(&keys_place,
+                (struct text){.s = longest, .len = VISITOR_SESSION_COOKIE_MAX + 100000},
                 "too long");
     free(longest);
 }
@@ -231,7 +234,7 @@ START_TEST(keys_rotated_and_removed)
 {
     char copy[1024];
     struct text value = sealed_as(&keys_place, &full);
-    struct session session;
+    struct visitor_session session;
     struct error err;
 
     memcpy(copy, value.s, value.len + 1);
@@ -247,7 +250,7 @@ START_TEST(keys_rotated_and_removed)
     keys_write("new " KEYS_1 "\n", 0600);
     keys_load();
     keys_write("k " KEYS_0 "\nnew " KEYS_1 "\n", 0604);
-    ck_assert(!session_open(keys, &keys_place, value, &keys_arena, &session, &err));
+    ck_assert(!visitor_session_open(keys, &keys_place, value, &keys_arena, &session, &err));
     ck_assert_int_eq(err.code, ERR_SECRET_UNREADABLE);
     keys_write("k " KEYS_0 "\nnew " KEYS_1 "\n", 0600);
     expect_opened(value, &full);
@@ -260,7 +263,7 @@ START_TEST(no_seal_without_a_key_file)
     struct error err;
 
     keys_write("nonsense", 0600);
-    ck_assert(!session_seal(keys, &keys_place, &full, &keys_arena, &out, &err));
+    ck_assert(!visitor_session_seal(keys, &keys_place, &full, &keys_arena, &out, &err));
     ck_assert_int_eq(err.code, ERR_SECRET_NOT_SEALED);
     ck_assert_uint_eq(out.len, 0);
     buf_free(&out);
@@ -272,9 +275,9 @@ static struct text sealed_bytes(const struct buf *bytes)
 {
     static struct buf out;
     struct text sealed = keys_seal("gate.session", buf_text(bytes));
-    char id[SESSION_ID_SIZE];
+    char id[VISITOR_SESSION_ID_SIZE];
 
-    crypt_key_base64url_encode(full.id, SESSION_ID_LEN, id);
+    crypt_key_base64url_encode(full.id, VISITOR_SESSION_ID_LEN, id);
     buf_clear(&out);
     buf_puts(&out, id);
     buf_add(&out, sealed.s, sealed.len);
@@ -287,7 +290,7 @@ START_TEST(sealed_bytes_are_read_strictly)
     size_t whole;
 
     packed_put_number(&bytes, 5);
-    buf_add(&bytes, (const char *)full.id, SESSION_ID_LEN);
+    buf_add(&bytes, (const char *)full.id, VISITOR_SESSION_ID_LEN);
     for (int i = 0; i < 3; i++)
         packed_put_number(&bytes, NOW);
     packed_put_text(&bytes, full.client_id);
@@ -312,9 +315,9 @@ START_TEST(sealed_bytes_are_read_strictly)
     while (bytes.len > 0) {
         buf_cut(&bytes, bytes.len - 1);
         if (bytes.len == whole)
-            ck_assert(session_open(keys, &keys_place, sealed_bytes(&bytes), &keys_arena,
-                                   &(struct session){.seen = 0},
-                                   &(struct error){.code = ERR_NONE}));
+            ck_assert(visitor_session_open(keys, &keys_place, sealed_bytes(&bytes), &keys_arena,
+                                           &(struct visitor_session){.seen = 0},
+                                           &(struct error){.code = ERR_NONE}));
         else
             expect_none(&keys_place, sealed_bytes(&bytes), "bytes are missing");
     }
@@ -328,66 +331,68 @@ END_TEST
  * end. */
 START_TEST(ids_in_the_clear)
 {
-    struct session other = full;
+    struct visitor_session other = full;
     struct text value = sealed_as(&keys_place, &full);
-    char wanted[SESSION_ID_SIZE];
-    char id[SESSION_ID_SIZE] = "";
+    char wanted[VISITOR_SESSION_ID_SIZE];
+    char id[VISITOR_SESSION_ID_SIZE] = "";
     char copy[1024];
 
-    crypt_key_base64url_encode(full.id, SESSION_ID_LEN, wanted);
-    ck_assert(session_peek(value, id));
+    crypt_key_base64url_encode(full.id, VISITOR_SESSION_ID_LEN, wanted);
+    ck_assert(visitor_session_peek(value, id));
     ck_assert_str_eq(id, wanted);
     ck_assert_uint_lt(value.len, sizeof copy);
     memcpy(copy, value.s, value.len + 1);
     other.id[0] ^= 1;
-    memcpy(copy, sealed_as(&keys_place, &other).s, SESSION_ID_SIZE - 1);
+    memcpy(copy, sealed_as(&keys_place, &other).s, VISITOR_SESSION_ID_SIZE - 1);
     expect_none(&keys_place, text_of(copy), "another session's id");
-    ck_assert(!session_peek(text_of(""), id));
-    ck_assert(!session_peek(text_of("AAAAAAAAAAAAAAAAAAAAAA"), id));
-    ck_assert(!session_peek(text_of("AAAAAAAAAAAAAAAAAAAAAAx"), id));
+    ck_assert(!visitor_session_peek(text_of(""), id));
+    ck_assert(!visitor_session_peek(text_of("AAAAAAAAAAAAAAAAAAAAAA"), id));
+    ck_assert(!visitor_session_peek(text_of("AAAAAAAAAAAAAAAAAAAAAAx"), id));
     memcpy(copy, value.s, value.len + 1);
-    memcpy(copy, "AAAAAAAAAAAAAAAAAAAAAA", SESSION_ID_SIZE - 1);
-    ck_assert(session_peek(text_of(copy), id));
-    memcpy(copy, "AAAAAAAAAAAAAAAAAAAAAB", SESSION_ID_SIZE - 1);
-    ck_assert(!session_peek(text_of(copy), id));
-    memcpy(copy, "AAAAAAAAAAA.AAAAAAAAAA", SESSION_ID_SIZE - 1);
-    ck_assert(!session_peek(text_of(copy), id));
+    memcpy(copy, "AAAAAAAAAAAAAAAAAAAAAA", VISITOR_SESSION_ID_SIZE - 1);
+    ck_assert(visitor_session_peek(text_of(copy), id));
+    memcpy(copy, "AAAAAAAAAAAAAAAAAAAAAB", VISITOR_SESSION_ID_SIZE - 1);
+    ck_assert(!visitor_session_peek(text_of(copy), id));
+    memcpy(copy, "AAAAAAAAAAA.AAAAAAAAAA", VISITOR_SESSION_ID_SIZE - 1);
+    ck_assert(!visitor_session_peek(text_of(copy), id));
 }
 END_TEST
 
 /* What has another form or length is not asked for: other hosts can set many such cookies. */
 START_TEST(what_looks_like_a_session)
 {
-    struct session least = {
+    struct visitor_session least = {
         .identity.subject = text_of("1"), .client_id = text_of(""), .prefix = text_of("")};
     struct text value = sealed_as(&keys_place, &least);
-    static char copy[SESSION_COOKIE_MAX + 100];
-    char id[SESSION_ID_SIZE];
+    static char copy[VISITOR_SESSION_COOKIE_MAX + 100];
+    char id[VISITOR_SESSION_ID_SIZE];
 
-    ck_assert(session_peek(value, id));
+    ck_assert(visitor_session_peek(value, id));
     memcpy(copy, value.s, value.len + 1);
-    ck_assert(!session_peek((struct text){copy, SESSION_ID_SIZE + 60}, id));
+    ck_assert(!visitor_session_peek((struct text){copy, VISITOR_SESSION_ID_SIZE + 60}, id));
     for (const char *wrong = ".=+ \"%"; *wrong; wrong++) {
         copy[value.len - 1] = *wrong;
-        ck_assert(!session_peek((struct text){copy, value.len}, id));
+        ck_assert(!visitor_session_peek((struct text){copy, value.len}, id));
     }
     memset(copy + value.len - 1, 'A', sizeof copy - value.len);
-    ck_assert(session_peek((struct text){copy, SESSION_ID_SIZE - 1 + SESSION_COOKIE_MAX}, id));
-    ck_assert(!session_peek((struct text){copy, SESSION_ID_SIZE + SESSION_COOKIE_MAX}, id));
+    ck_assert(visitor_session_peek(
+        (struct text){copy, VISITOR_SESSION_ID_SIZE - 1 + VISITOR_SESSION_COOKIE_MAX}, id));
+    ck_assert(!visitor_session_peek(
+        (struct text){copy, VISITOR_SESSION_ID_SIZE + VISITOR_SESSION_COOKIE_MAX}, id));
     /* No length of a key's id. */
     for (size_t n = 0; n < 2; n++) {
         static const char *const lengths[] = {"AAAA", "QWAA"};
 
         for (size_t i = 0; lengths[n][i]; i++)
-            copy[SESSION_ID_SIZE - 1 + i] = lengths[n][i];
-        ck_assert(!session_peek((struct text){copy, value.len}, id));
+            copy[VISITOR_SESSION_ID_SIZE - 1 + i] = lengths[n][i];
+        ck_assert(!visitor_session_peek((struct text){copy, value.len}, id));
     }
 }
 END_TEST
 
 START_TEST(no_session_without_a_subject)
 {
-    struct session session = full;
+    struct visitor_session session = full;
 
     session.identity.subject = text_of("");
     expect_none(&keys_place, sealed_as(&keys_place, &session), "no subject");
@@ -396,7 +401,7 @@ END_TEST
 
 START_TEST(times_out_of_range)
 {
-    struct session session = full;
+    struct visitor_session session = full;
 
     session.issued = -1;
     expect_none(&keys_place, sealed_as(&keys_place, &session), "before 1970");
@@ -411,25 +416,25 @@ END_TEST
 
 START_TEST(identities_for_rows)
 {
-    struct session session = {.is_in_row = true, .issued = NOW};
+    struct visitor_session session = {.is_in_row = true, .issued = NOW};
     struct buf bytes = {0};
     struct text whole;
 
     memcpy(session.id, full.id, sizeof session.id);
-    session_write_identity(&bytes, &full);
+    visitor_session_write_identity(&bytes, &full);
     whole = buf_text(&bytes);
-    ck_assert(session_read_identity(whole, &keys_arena, &session));
+    ck_assert(visitor_session_read_identity(whole, &keys_arena, &session));
     expect_identities_equal(&session, &full);
     ck_assert_int_eq(session.checked, full.checked);
     ck_assert(session.is_in_row);
     ck_assert_int_eq(session.issued, NOW);
     session.id[0] ^= 1;
-    ck_assert(!session_read_identity(whole, &keys_arena, &session));
+    ck_assert(!visitor_session_read_identity(whole, &keys_arena, &session));
     session.id[0] ^= 1;
     for (size_t len = 0; len < whole.len; len++)
-        ck_assert(!session_read_identity(text_part(whole, 0, len), &keys_arena, &session));
+        ck_assert(!visitor_session_read_identity(text_part(whole, 0, len), &keys_arena, &session));
     buf_add(&bytes, "", 1);
-    ck_assert(!session_read_identity(buf_text(&bytes), &keys_arena, &session));
+    ck_assert(!visitor_session_read_identity(buf_text(&bytes), &keys_arena, &session));
     expect_identities_equal(&session, &full);
     buf_free(&bytes);
 }
@@ -438,18 +443,19 @@ END_TEST
 /* A refresh token may be good once only, so an older one never replaces a newer one. */
 START_TEST(newer_tokens_win)
 {
-    const struct session elsewhere = {
+    const struct visitor_session elsewhere = {
         .token = text_of("b"), .refresh = text_of("s"), .n_renewed = 2, .seen = NOW};
-    struct session session = {.token = text_of("a"), .refresh = text_of("r"), .n_renewed = 1};
+    struct visitor_session session = {
+        .token = text_of("a"), .refresh = text_of("r"), .n_renewed = 1};
 
-    session_take_tokens(&session, &elsewhere);
+    visitor_session_take_tokens(&session, &elsewhere);
     ck_assert(text_eq(session.token, text_of("b")));
     ck_assert(text_eq(session.refresh, text_of("s")));
     ck_assert_uint_eq(session.n_renewed, 2);
     ck_assert_int_eq(session.seen, 0);
     for (session.n_renewed = 2; session.n_renewed < 4; session.n_renewed++) {
         session.token = text_of("c");
-        session_take_tokens(&session, &elsewhere);
+        visitor_session_take_tokens(&session, &elsewhere);
         ck_assert(text_eq(session.token, text_of("c")));
     }
 }
@@ -457,39 +463,39 @@ END_TEST
 
 START_TEST(what_was_said_last_wins)
 {
-    const struct session elsewhere = {
+    const struct visitor_session elsewhere = {
         .checked = NOW, .identity = {.name = text_of("new")}, .n_renewed = 0, .is_stranger = true};
-    struct session session = {.checked = NOW - 1, .identity = {.name = text_of("old")}};
+    struct visitor_session session = {.checked = NOW - 1, .identity = {.name = text_of("old")}};
 
-    session_take_newer(&session, &elsewhere);
+    visitor_session_take_newer(&session, &elsewhere);
     ck_assert(text_eq(session.identity.name, text_of("new")));
     ck_assert_int_eq(session.checked, NOW);
     ck_assert(!session.is_stranger);
     session.identity.name = text_of("newer");
-    session_take_newer(&session, &elsewhere);
+    visitor_session_take_newer(&session, &elsewhere);
     ck_assert(text_eq(session.identity.name, text_of("newer")));
 }
 END_TEST
 
 START_TEST(a_row_has_a_limit)
 {
-    static char token[SESSION_ROW_MAX];
-    struct session session = full;
-    struct session read = full;
+    static char token[VISITOR_SESSION_ROW_MAX];
+    struct visitor_session session = full;
+    struct visitor_session read = full;
     struct buf bytes = {0};
 
     memset(token, 't', sizeof token);
-    session.token = (struct text){.s = token, .len = SESSION_ROW_MAX - 1000};
-    session_write_identity(&bytes, &session);
-    session.token.len += SESSION_ROW_MAX - bytes.len;
+    session.token = (struct text){.s = token, .len = VISITOR_SESSION_ROW_MAX - 1000};
+    visitor_session_write_identity(&bytes, &session);
+    session.token.len += VISITOR_SESSION_ROW_MAX - bytes.len;
     buf_clear(&bytes);
-    session_write_identity(&bytes, &session);
-    ck_assert_uint_eq(bytes.len, SESSION_ROW_MAX);
-    ck_assert(session_read_identity(buf_text(&bytes), &keys_arena, &read));
+    visitor_session_write_identity(&bytes, &session);
+    ck_assert_uint_eq(bytes.len, VISITOR_SESSION_ROW_MAX);
+    ck_assert(visitor_session_read_identity(buf_text(&bytes), &keys_arena, &read));
     session.token.len++;
     buf_clear(&bytes);
-    session_write_identity(&bytes, &session);
-    ck_assert(!session_read_identity(buf_text(&bytes), &keys_arena, &read));
+    visitor_session_write_identity(&bytes, &session);
+    ck_assert(!visitor_session_read_identity(buf_text(&bytes), &keys_arena, &read));
     buf_free(&bytes);
 }
 END_TEST
@@ -498,18 +504,19 @@ END_TEST
 
 static bool lasts(uint32_t inactivity, uint32_t maximum, int64_t now)
 {
-    struct session_limits limits = {.inactivity_timeout = inactivity, .maximum_duration = maximum};
-    struct session session = {.issued = NOW, .seen = NOW + 100, .checked = NOW};
+    struct visitor_session_limits limits = {.inactivity_timeout = inactivity,
+                                            .maximum_duration = maximum};
+    struct visitor_session session = {.issued = NOW, .seen = NOW + 100, .checked = NOW};
 
-    return session_lasts(&session, &limits, now);
+    return visitor_session_lasts(&session, &limits, now);
 }
 
 START_TEST(durations_to_the_second)
 {
-    ck_assert(lasts(0, 0, NOW + SESSION_LASTS_MAX - 1));
-    ck_assert(!lasts(0, 0, NOW + SESSION_LASTS_MAX));
-    ck_assert(!lasts(UINT32_MAX, UINT32_MAX, NOW + SESSION_LASTS_MAX));
-    ck_assert(lasts(UINT32_MAX, UINT32_MAX, NOW + SESSION_LASTS_MAX - 1));
+    ck_assert(lasts(0, 0, NOW + VISITOR_SESSION_LASTS_MAX - 1));
+    ck_assert(!lasts(0, 0, NOW + VISITOR_SESSION_LASTS_MAX));
+    ck_assert(!lasts(UINT32_MAX, UINT32_MAX, NOW + VISITOR_SESSION_LASTS_MAX));
+    ck_assert(lasts(UINT32_MAX, UINT32_MAX, NOW + VISITOR_SESSION_LASTS_MAX - 1));
     ck_assert(lasts(0, 500, NOW + 499));
     ck_assert(!lasts(0, 500, NOW + 500));
     ck_assert(!lasts(0, 500, NOW + 501));
@@ -524,39 +531,39 @@ END_TEST
 
 START_TEST(the_clock_was_set_back)
 {
-    struct session_limits none = {.maximum_duration = 0};
-    struct session session = {.issued = NOW, .seen = NOW, .checked = NOW};
+    struct visitor_session_limits none = {.maximum_duration = 0};
+    struct visitor_session session = {.issued = NOW, .seen = NOW, .checked = NOW};
 
-    ck_assert(session_lasts(&session, &none, NOW - 60));
-    ck_assert(!session_lasts(&session, &none, NOW - 61));
+    ck_assert(visitor_session_lasts(&session, &none, NOW - 60));
+    ck_assert(!visitor_session_lasts(&session, &none, NOW - 61));
     session.seen++;
-    ck_assert(!session_lasts(&session, &none, NOW - 60));
+    ck_assert(!visitor_session_lasts(&session, &none, NOW - 60));
     session.seen--;
     session.checked++;
-    ck_assert(!session_lasts(&session, &none, NOW - 60));
-    ck_assert(!session_lasts(&session, &none, 0));
+    ck_assert(!visitor_session_lasts(&session, &none, NOW - 60));
+    ck_assert(!visitor_session_lasts(&session, &none, 0));
 }
 END_TEST
 
 START_TEST(checks_are_due)
 {
-    struct session_limits limits = {.auth_check_interval = 30};
-    struct session session = {.issued = NOW, .seen = NOW + 20, .checked = NOW + 10};
+    struct visitor_session_limits limits = {.auth_check_interval = 30};
+    struct visitor_session session = {.issued = NOW, .seen = NOW + 20, .checked = NOW + 10};
 
-    ck_assert(!session_needs_check(&session, &limits, NOW + 39));
-    ck_assert(session_needs_check(&session, &limits, NOW + 40));
-    ck_assert(session_needs_check(&session, &limits, NOW + 4000));
+    ck_assert(!visitor_session_needs_check(&session, &limits, NOW + 39));
+    ck_assert(visitor_session_needs_check(&session, &limits, NOW + 40));
+    ck_assert(visitor_session_needs_check(&session, &limits, NOW + 4000));
     limits.auth_check_interval = 0;
-    ck_assert(!session_needs_check(&session, &limits, NOW + 4000));
+    ck_assert(!visitor_session_needs_check(&session, &limits, NOW + 4000));
 }
 END_TEST
 
 START_TEST(new_ids_differ)
 {
-    unsigned char a[SESSION_ID_LEN] = {0};
-    unsigned char b[SESSION_ID_LEN] = {0};
+    unsigned char a[VISITOR_SESSION_ID_LEN] = {0};
+    unsigned char b[VISITOR_SESSION_ID_LEN] = {0};
 
-    ck_assert(session_new_id(a) && session_new_id(b));
+    ck_assert(visitor_session_new_id(a) && visitor_session_new_id(b));
     ck_assert_mem_ne(a, b, sizeof a);
 }
 END_TEST
