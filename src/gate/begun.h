@@ -6,6 +6,7 @@
 
 #include "base/must_check.h"
 #include "gate/gate_call.h"
+#include "gate/login_state.h"
 
 /* Cookies of logins that a browser is left with, and bytes of all of them: a page of another site
  * may begin as many logins as it likes. */

@@ -7,6 +7,7 @@
 #include "base/ascii.h"
 #include "base/clock.h"
 #include "base/invisible.h"
+#include "gate/login_state.h"
 #include "gate/rules.h"
 #include "http/header.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The state of a login that has begun, and ways back. */
+#include "gate/login_state.h"
+
 #include <sys/random.h>
 
 #include "base/ascii.h"
 #include "crypt/key.h"
 #include "gate/packed.h"
-#include "gate/sealed.h"
-#include "gate/visitor_session.h"
 
 #define PURPOSE "gate.state"
 #define LAYOUT 2
@@ -95,7 +95,7 @@ bool login_state_new(struct login_state *state, int64_t now, struct text way_bac
 
 bool login_state_lasts(const struct login_state *state, int64_t now)
 {
-    return state->issued <= now + VISITOR_SESSION_CLOCK_S && now - state->issued < LOGIN_STATE_S;
+    return state->issued <= now + SEALED_CLOCK_S && now - state->issued < LOGIN_STATE_S;
 }
 
 bool login_state_seal(struct keyring *keyring, const struct sealed_place *place,

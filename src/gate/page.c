@@ -3,7 +3,7 @@
 #include "gate/page.h"
 
 #include "base/utf8.h"
-#include "gate/visitor_session.h"
+#include "gate/login_state.h"
 
 /* PAGE_POLICY holds the SHA-256 of this text. */
 #define STYLE                                                                                      \

@@ -76,7 +76,7 @@ static bool is_fresh(const struct gate_call *call, const struct recheck *item)
     int64_t age = call->now - item->checked;
 
     if (item->outcome == PROVIDER_ANSWERED)
-        return age >= -VISITOR_SESSION_CLOCK_S && age < interval;
+        return age >= -SEALED_CLOCK_S && age < interval;
     return clock_steady_ms() < item->until_ms;
 }
 

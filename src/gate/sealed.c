@@ -57,8 +57,7 @@ bool sealed_looks_good(struct text value)
     unsigned char head[CRYPT_KEY_BASE64URL_ROOM(4)];
     size_t len;
 
-    if (value.len < CRYPT_KEY_BASE64URL_SIZE(AROUND + 1) - 1 ||
-        value.len > VISITOR_SESSION_COOKIE_MAX ||
+    if (value.len < CRYPT_KEY_BASE64URL_SIZE(AROUND + 1) - 1 || value.len > SEALED_COOKIE_MAX ||
         !crypt_key_base64url_decode(value.s, 4, head, &len) || head[0] < 1 ||
         head[0] > KEYRING_ID_MAX ||
         value.len < CRYPT_KEY_BASE64URL_SIZE(AROUND + (size_t)head[0]) - 1)
@@ -98,7 +97,7 @@ static bool split_value(struct arena *arena, struct text value, struct text *key
     unsigned char *out;
     size_t id_len;
 
-    if (value.len == 0 || value.len > VISITOR_SESSION_COOKIE_MAX)
+    if (value.len == 0 || value.len > SEALED_COOKIE_MAX)
         return error_set(err, ERR_NONE);
     out = arena_alloc(arena, CRYPT_KEY_BASE64URL_ROOM(value.len));
     if (!out)

@@ -3,7 +3,26 @@
 #ifndef ADIT_GATE_SEALED_H
 #define ADIT_GATE_SEALED_H
 
-#include "gate/visitor_session.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/must_check.h"
+#include "keyring/keyring.h"
+
+/* What a sealed cookie is bound to.  It opens for no other.  The ids have no NUL. */
+struct sealed_place {
+    struct text account_id;
+    struct text edge_id;
+    struct text route_id;
+    int provider; /* position */
+};
+
+/* Bytes of the largest cookie: name, '=', value (RFC 6265, 6.1: 4096).  No larger value opens. */
+#define SEALED_COOKIE_MAX 4000
+
+/* What was sealed more than this many seconds ahead does not last: the clock was set back, and
+ * nobody knows its age. */
+#define SEALED_CLOCK_S 60
 
 struct sealing {
     struct keyring *keyring;

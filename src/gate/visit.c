@@ -468,7 +468,7 @@ static bool seal_session(struct gate_call *call, const struct visitor_session *s
 
 static bool is_too_large(const struct gate_call *call, const struct buf *value)
 {
-    return value->len > VISITOR_SESSION_COOKIE_MAX - call->cookie_prefix.len;
+    return value->len > SEALED_COOKIE_MAX - call->cookie_prefix.len;
 }
 
 bool visit_keep(struct gate_call *call, struct visitor_session *session, enum visit_news news,

@@ -6,7 +6,6 @@
 
 #include "crypt/key.h"
 #include "gate/packed.h"
-#include "gate/sealed.h"
 
 #define PURPOSE "gate.session"
 
@@ -226,7 +225,7 @@ bool visitor_session_open(struct keyring *keyring, const struct sealed_place *pl
 
 static bool is_ahead(int64_t time, int64_t now)
 {
-    return time > now + VISITOR_SESSION_CLOCK_S;
+    return time > now + SEALED_CLOCK_S;
 }
 
 bool visitor_session_lasts(const struct visitor_session *session,

@@ -1,24 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The sealed cookies of the gate: a visitor's session, and the state of a login. */
+/* A visitor's session, in a sealed cookie of the gate. */
 #ifndef ADIT_GATE_VISITOR_SESSION_H
 #define ADIT_GATE_VISITOR_SESSION_H
 
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/error.h"
-#include "base/must_check.h"
 #include "gate/identity.h"
-#include "keyring/keyring.h"
-
-/* What a sealed cookie is bound to.  It opens for no other.  The ids have no NUL. */
-struct sealed_place {
-    struct text account_id;
-    struct text edge_id;
-    struct text route_id;
-    int provider; /* position */
-};
+#include "gate/sealed.h"
 
 #define VISITOR_SESSION_ID_LEN 16
 
@@ -53,9 +41,6 @@ void visitor_session_take_newer(struct visitor_session *session,
 
 /* Makes a random id.  Returns false if there are no random numbers. */
 MUST_CHECK bool visitor_session_new_id(unsigned char id[VISITOR_SESSION_ID_LEN]);
-
-/* Bytes of the largest cookie: name, '=', value (RFC 6265, 6.1: 4096).  No larger value opens. */
-#define VISITOR_SESSION_COOKIE_MAX 4000
 
 /* Appends a cookie's value: the session's id, and the session sealed with the keyring's first key,
  * as base64url (RFC 4648, 5).  With is_in_row it leaves identity and token out.  Returns false with
@@ -92,46 +77,6 @@ void visitor_session_write_identity(struct buf *out, const struct visitor_sessio
 MUST_CHECK bool visitor_session_read_identity(struct text bytes, struct arena *arena,
                                               struct visitor_session *session);
 
-/* A login that has begun.  Lasts LOGIN_STATE_S seconds. */
-#define LOGIN_STATE_S 600
-
-/* Bytes of the longest way back: what nginx and Apache accept of a request line, unless they are
- * set up otherwise.  A cookie holds a shorter one; a longer one is in a row. */
-#define LOGIN_WAY_BACK_MAX 8192
-#define LOGIN_WAY_BACK_IN_COOKIE_MAX 1024
-
-struct login_state {
-    char id[23];            /* 16 random bytes as base64url: the parameter "state" */
-    char code_verifier[44]; /* 32 random bytes as base64url (RFC 7636, 4.1) */
-    int64_t issued;
-    struct text way_back; /* path and query that the visitor asked for */
-    bool is_in_row;       /* the way back is in the database, under the id; here it is "/" */
-};
-
-/* Makes a state with random id and verifier.  A way back that is not valid, or too long for a
- * cookie, becomes "/"; any other one is not copied.  Returns false if there are no random numbers.
- */
-MUST_CHECK bool login_state_new(struct login_state *state, int64_t now, struct text way_back);
-
-/* Returns whether the login may still end. */
-MUST_CHECK bool login_state_lasts(const struct login_state *state, int64_t now);
-
-/* Seal and open it as visitor_session_seal() and visitor_session_open() do.  A state and a session
- * never open as each other. */
-MUST_CHECK bool login_state_seal(struct keyring *keyring, const struct sealed_place *place,
-                                 const struct login_state *state, struct arena *arena,
-                                 struct buf *out, struct error *err);
-MUST_CHECK bool login_state_open(struct keyring *keyring, const struct sealed_place *place,
-                                 struct text value, struct arena *arena, struct login_state *state,
-                                 struct error *err);
-
-/* Returns whether a text may be a way back: a path, perhaps with a query, that stays on the host
- * whatever a browser or another program makes of it.  It has printable ASCII without blanks and
- * backslashes, at most LOGIN_WAY_BACK_MAX bytes, and begins with '/'.  Percent-decoded, the path
- * does not begin with "//", and has no control characters, no backslashes, and no segments "." and
- * "..", which browsers never send: without them, "/..//host" becomes "//host". */
-MUST_CHECK bool login_way_back_valid(struct text way_back);
-
 /* The durations of a module, in seconds; 0: unset. */
 struct visitor_session_limits {
     uint32_t inactivity_timeout;
@@ -143,9 +88,7 @@ struct visitor_session_limits {
 #define VISITOR_SESSION_LASTS_MAX 2592000
 
 /* Returns whether the session still lasts at a time.  A duration of N seconds has ended N seconds
- * after it began.  A session whose times are more than VISITOR_SESSION_CLOCK_S seconds ahead does
- * not last: the clock was set back, and nobody knows its age. */
-#define VISITOR_SESSION_CLOCK_S 60
+ * after it began.  A session whose times are more than SEALED_CLOCK_S ahead does not last. */
 MUST_CHECK bool visitor_session_lasts(const struct visitor_session *session,
                                       const struct visitor_session_limits *limits, int64_t now);
 

@@ -5,8 +5,8 @@
 #include "base/utf8.h"
 #include "fuzz.h"
 #include "gate/form.h"
+#include "gate/login_state.h"
 #include "gate/page.h"
-#include "gate/visitor_session.h"
 
 #define PAGE_BYTES_MAX 8192
 

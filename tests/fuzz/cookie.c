@@ -9,7 +9,9 @@
 
 #include "crypt/key.h"
 #include "fuzz.h"
+#include "gate/login_state.h"
 #include "gate/sealed.h"
+#include "gate/visitor_session.h"
 
 #define PREFIX text_of("adit.")
 

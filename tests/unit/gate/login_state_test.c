@@ -5,8 +5,8 @@
 
 #include "cases.h"
 #include "crypt/key.h"
+#include "gate/login_state.h"
 #include "gate/packed.h"
-#include "gate/visitor_session.h"
 #include "keys.h"
 #include "suites.h"
 

@@ -215,16 +215,14 @@ START_TEST(values_that_are_none)
         "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
         "_________________________________________________________________",
         "AWsAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"};
-    char *longest = malloc(VISITOR_SESSION_COOKIE_MAX + 100000);
+    char *longest = malloc(SEALED_COOKIE_MAX + 100000);
 
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
         expect_none(&keys_place, text_of(values[i]), values[i]);
     expect_none(&keys_place, (struct text){.s = NULL}, "absent");
-    memset(longest, 'A', VISITOR_SESSION_COOKIE_MAX + 100000);
-    expect_none(&keys_place, (struct text){.s = longest, .len = VISITOR_SESSION_COOKIE_MAX},
-                "long");
-    expect_none(&keys_place,
-                (struct text){.s = longest, .len = VISITOR_SESSION_COOKIE_MAX + 100000},
+    memset(longest, 'A', SEALED_COOKIE_MAX + 100000);
+    expect_none(&keys_place, (struct text){.s = longest, .len = SEALED_COOKIE_MAX}, "long");
+    expect_none(&keys_place, (struct text){.s = longest, .len = SEALED_COOKIE_MAX + 100000},
                 "too long");
     free(longest);
 }
@@ -364,7 +362,7 @@ START_TEST(what_looks_like_a_session)
     struct visitor_session least = {
         .identity.subject = text_of("1"), .client_id = text_of(""), .prefix = text_of("")};
     struct text value = sealed_as(&keys_place, &least);
-    static char copy[VISITOR_SESSION_COOKIE_MAX + 100];
+    static char copy[SEALED_COOKIE_MAX + 100];
     char id[VISITOR_SESSION_ID_SIZE];
 
     ck_assert(visitor_session_peek(value, id));
@@ -376,9 +374,9 @@ START_TEST(what_looks_like_a_session)
     }
     memset(copy + value.len - 1, 'A', sizeof copy - value.len);
     ck_assert(visitor_session_peek(
-        (struct text){copy, VISITOR_SESSION_ID_SIZE - 1 + VISITOR_SESSION_COOKIE_MAX}, id));
+        (struct text){copy, VISITOR_SESSION_ID_SIZE - 1 + SEALED_COOKIE_MAX}, id));
     ck_assert(!visitor_session_peek(
-        (struct text){copy, VISITOR_SESSION_ID_SIZE + VISITOR_SESSION_COOKIE_MAX}, id));
+        (struct text){copy, VISITOR_SESSION_ID_SIZE + SEALED_COOKIE_MAX}, id));
     /* No length of a key's id. */
     for (size_t n = 0; n < 2; n++) {
         static const char *const lengths[] = {"AAAA", "QWAA"};
@@ -568,10 +566,10 @@ START_TEST(new_ids_differ)
 }
 END_TEST
 
-Suite *gate_session_suite(void)
+Suite *gate_visitor_session_suite(void)
 {
-    Suite *suite = suite_create("gate/session");
-    TCase *tcase = tcase_create("session");
+    Suite *suite = suite_create("gate/visitor_session");
+    TCase *tcase = tcase_create("visitor_session");
 
     tcase_add_checked_fixture(tcase, keys_make, keys_remove);
     tcase_add_test(tcase, sealed_and_opened);
