@@ -239,7 +239,7 @@ static struct text name_for_application(const struct gate_call *call, const stru
 
     if (who->emails.n > 0 && is_clean(who->emails.items[0]))
         return in_lower_case(call, who->emails.items[0]);
-    /* Subjects are visible ASCII: gate/answer.c. */
+    /* Subjects are visible ASCII: gate/provider_answer.c. */
     buf_puts(&name, provider);
     buf_puts(&name, ":");
     buf_add(&name, who->subject.s, who->subject.len);

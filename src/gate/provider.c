@@ -8,7 +8,7 @@
 #include "base/percent.h"
 #include "crypt/crypt.h"
 #include "crypt/key.h"
-#include "gate/answer.h"
+#include "gate/provider_answer.h"
 #include "http/query.h"
 
 /* GitHub's lists: elements of a page, and pages that are read. */
@@ -222,7 +222,7 @@ static enum provider_outcome ask_tokens(struct provider_asking *asking, struct b
     if (form->failed) {
         asking->why = "out of memory";
     } else if (send_request(asking, "token", request, &scratch, &answer)) {
-        outcome = answer_token(&answer, client->provider, asking->arena, tokens, &reason);
+        outcome = provider_answer_token(&answer, client->provider, asking->arena, tokens, &reason);
         if (outcome != PROVIDER_ANSWERED)
             say_why(asking, "token", reason, &answer);
     }
@@ -310,8 +310,8 @@ static enum provider_outcome ask_user(struct provider_asking *asking, struct tex
     if (url.failed) {
         asking->why = "out of memory";
     } else if (send_request(asking, "user", request, &scratch, &answer)) {
-        outcome = answer_user(&answer, client->provider, row, has_own_tenant(client), asking->arena,
-                              identity, &reason);
+        outcome = provider_answer_user(&answer, client->provider, row, has_own_tenant(client),
+                                       asking->arena, identity, &reason);
         if (outcome != PROVIDER_ANSWERED)
             say_why(asking, "user", reason, &answer);
     }
@@ -324,8 +324,8 @@ static enum provider_outcome ask_user(struct provider_asking *asking, struct tex
 struct pages {
     const char *path; /* behind the user endpoint */
     struct text token;
-    answer_page *read;
-    struct answer_texts texts;
+    provider_answer_page *read;
+    struct provider_answer_texts texts;
 };
 
 /* Asks for one page.  Makes *url that of the next one, or empty. */
@@ -396,15 +396,15 @@ static enum provider_outcome ask_list(struct provider_asking *asking, struct tex
 
     switch (kind) {
     case IDENTITY_EMAILS:
-        pages = (struct pages){.path = "emails", .read = answer_emails};
+        pages = (struct pages){.path = "emails", .read = provider_answer_emails};
         list = &identity->emails;
         break;
     case IDENTITY_ORGANIZATIONS:
-        pages = (struct pages){.path = "orgs", .read = answer_organizations};
+        pages = (struct pages){.path = "orgs", .read = provider_answer_organizations};
         list = &identity->organizations;
         break;
     case IDENTITY_TEAMS:
-        pages = (struct pages){.path = "teams", .read = answer_teams};
+        pages = (struct pages){.path = "teams", .read = provider_answer_teams};
         list = &identity->teams;
         break;
     case IDENTITY_DOMAINS:

@@ -2,8 +2,8 @@
 /* Fuzz target: providers' answers.  The input is a byte that selects the endpoint ('0' to '7': that
  * of the user, by provider; '8': tokens; '9', ':' and ';': lists), a byte that selects the status,
  * the content type with its NUL, and the body, which also serves as a header Link. */
-#include "gate/answer.h"
 #include "gate/link.h"
+#include "gate/provider_answer.h"
 #include "model/domain.h"
 
 #include "fuzz.h"
@@ -42,7 +42,8 @@ static enum provider_outcome read_token(const struct fetch_answer *answer, struc
                                         const char **why)
 {
     struct provider_tokens tokens = {.access = {.s = NULL}};
-    enum provider_outcome outcome = answer_token(answer, PROVIDER_GITHUB, arena, &tokens, why);
+    enum provider_outcome outcome =
+        provider_answer_token(answer, PROVIDER_GITHUB, arena, &tokens, why);
 
     MUST((outcome == PROVIDER_ANSWERED) == (tokens.access.s != NULL));
     MUST(!tokens.access.s || (is_word(tokens.access) && answer->status == 200));
@@ -56,7 +57,7 @@ static enum provider_outcome read_user(const struct fetch_answer *answer, size_t
     struct identity identity;
     const struct identity_provider *provider = identity_provider_at((int)row + 1);
     enum provider_outcome outcome =
-        answer_user(answer, (int)row + 1, provider, true, arena, &identity, why);
+        provider_answer_user(answer, (int)row + 1, provider, true, arena, &identity, why);
 
     if (outcome != PROVIDER_ANSWERED)
         return outcome;
@@ -70,11 +71,12 @@ static enum provider_outcome read_user(const struct fetch_answer *answer, size_t
 }
 
 /* Reads a page twice: the second one goes behind the first, but for primary addresses. */
-static enum provider_outcome read_list(const struct fetch_answer *answer, answer_page *read,
+static enum provider_outcome read_list(const struct fetch_answer *answer,
+                                       provider_answer_page *read,
                                        bool (*is_good)(struct text text), struct arena *arena,
                                        const char **why)
 {
-    struct answer_texts texts = {.arena = arena};
+    struct provider_answer_texts texts = {.arena = arena};
     enum provider_outcome outcome = read(answer, PROVIDER_GITHUB, &texts, why);
     size_t n = texts.list.n;
 
@@ -123,11 +125,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     else if (kind == 8)
         outcome = read_token(&answer, &arena, &why);
     else if (kind == 9)
-        outcome = read_list(&answer, answer_emails, is_address, &arena, &why);
+        outcome = read_list(&answer, provider_answer_emails, is_address, &arena, &why);
     else if (kind == 10)
-        outcome = read_list(&answer, answer_organizations, is_word, &arena, &why);
+        outcome = read_list(&answer, provider_answer_organizations, is_word, &arena, &why);
     else
-        outcome = read_list(&answer, answer_teams, is_team, &arena, &why);
+        outcome = read_list(&answer, provider_answer_teams, is_team, &arena, &why);
     MUST(outcome == PROVIDER_ANSWERED || why);
     if (outcome == PROVIDER_ANSWERED)
         accepted();

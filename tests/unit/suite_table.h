@@ -102,7 +102,7 @@ SUITE(ssh_decision_suite)
 SUITE(ssh_options_suite)
 
 /* gate */
-SUITE(gate_answer_suite)
+SUITE(gate_provider_answer_suite)
 SUITE(gate_call_suite)
 SUITE(gate_cookie_suite)
 SUITE(gate_counts_suite)

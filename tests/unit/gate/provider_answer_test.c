@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of reading providers' answers, right and wrong ones. */
-#include "gate/answer.h"
+#include "gate/provider_answer.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -86,7 +86,7 @@ START_TEST(tokens)
         struct provider_tokens found = {.access = {0}};
         const char *why = "";
         enum provider_outcome outcome =
-            answer_token(&answer, PROVIDER_GITHUB, &arena, &found, &why);
+            provider_answer_token(&answer, PROVIDER_GITHUB, &arena, &found, &why);
 
         ck_assert_msg(outcome == cases[i].outcome, "%s: %d", cases[i].body, outcome);
         if (outcome == PROVIDER_ANSWERED)
@@ -115,7 +115,7 @@ static enum provider_outcome read_answer(const struct identity_provider *provide
 {
     struct fetch_answer answer = answer_of(200, "application/json", body);
 
-    return answer_user(&answer, 0, provider, has_own_tenant, &arena, identity, why);
+    return provider_answer_user(&answer, 0, provider, has_own_tenant, &arena, identity, why);
 }
 
 START_TEST(subjects_and_names)
@@ -320,16 +320,16 @@ START_TEST(refused_tokens)
 
     for (size_t i = 0; i < N_OF(cases); i++) {
         struct fetch_answer answer = answer_of(cases[i].status, cases[i].type, cases[i].body);
-        struct answer_texts texts = {.arena = &arena};
+        struct provider_answer_texts texts = {.arena = &arena};
         struct identity identity;
         const char *why = "";
 
-        ck_assert_msg(answer_user(&answer, PROVIDER_FACEBOOK, &by_flag, false, &arena, &identity,
-                                  &why) == cases[i].outcome,
+        ck_assert_msg(provider_answer_user(&answer, PROVIDER_FACEBOOK, &by_flag, false, &arena,
+                                           &identity, &why) == cases[i].outcome,
                       "%d %s", cases[i].status, cases[i].body);
         ck_assert(why[0]);
         /* What is the application's fault at the user's endpoint is one of a list at a list's. */
-        ck_assert_int_eq(answer_teams(&answer, PROVIDER_FACEBOOK, &texts, &why),
+        ck_assert_int_eq(provider_answer_teams(&answer, PROVIDER_FACEBOOK, &texts, &why),
                          cases[i].outcome == PROVIDER_NOT_SET_UP ? PROVIDER_NOT_GIVEN
                                                                  : cases[i].outcome);
         ck_assert_uint_eq(texts.list.n, 0);
@@ -340,10 +340,10 @@ END_TEST
 /* ---- lists ---- */
 
 /* Reads a page.  The list is then what the text has, separated by blanks. */
-static void read_list(answer_page *read, const char *body, const char *expected)
+static void read_list(provider_answer_page *read, const char *body, const char *expected)
 {
     struct fetch_answer answer = answer_of(200, "application/json", body);
-    struct answer_texts texts = {.arena = &arena};
+    struct provider_answer_texts texts = {.arena = &arena};
     struct text rest = text_of(expected);
     const char *why = "";
     size_t n = 0;
@@ -360,10 +360,10 @@ static void read_list(answer_page *read, const char *body, const char *expected)
 START_TEST(lists)
 {
     struct fetch_answer answer = answer_of(200, "application/json", "{}");
-    struct answer_texts texts = {.arena = &arena};
+    struct provider_answer_texts texts = {.arena = &arena};
     const char *why = "";
 
-    read_list(answer_emails,
+    read_list(provider_answer_emails,
               "[{\"email\":\"a@b.test\",\"verified\":true,\"primary\":false},"
               "{\"email\":\"c@b.test\",\"verified\":false,\"primary\":true},"
               "{\"email\":\"d@b.test\",\"verified\":true,\"primary\":true},"
@@ -371,12 +371,12 @@ START_TEST(lists)
               "{\"email\":\"g b.test\",\"verified\":true},{\"verified\":true},null,1,\"h@b.test\","
               "[],{\"email\":\"i@b.test\",\"verified\":true}]",
               "d@b.test a@b.test i@b.test");
-    read_list(answer_organizations,
+    read_list(provider_answer_organizations,
               "[{\"login\":\"acme\"},{\"login\":\"\"},{\"login\":\"a/b\"},{\"login\":\"a b\"},"
               "{\"login\":1},{},null,{\"login\":\"globex\"}]",
               "acme globex");
     read_list(
-        answer_teams,
+        provider_answer_teams,
         "[{\"slug\":\"ops\",\"organization\":{\"login\":\"acme\"}},"
         "{\"slug\":\"ops\",\"organization\":{\"login\":\"a/b\"}},"
         "{\"slug\":\"o/ps\",\"organization\":{\"login\":\"acme\"}},"
@@ -386,7 +386,7 @@ START_TEST(lists)
         "acme/ops globex/dev");
     /* The teams above a team, each once. */
     read_list(
-        answer_teams,
+        provider_answer_teams,
         "[{\"slug\":\"a\",\"organization\":{\"login\":\"o\"},\"parent\":{\"slug\":\"top\"}},"
         "{\"slug\":\"b\",\"organization\":{\"login\":\"o\"},\"parent\":{\"slug\":\"top\"}},"
         "{\"slug\":\"c\",\"organization\":{\"login\":\"o\"},\"parent\":{\"slug\":\"d\",\"parent\":"
@@ -395,18 +395,19 @@ START_TEST(lists)
         "{\"slug\":\"g\",\"organization\":{\"login\":\"p\"},\"parent\":{\"slug\":\"top\"}},"
         "{\"slug\":\"h\",\"organization\":{\"login\":\"o\"},\"parent\":\"top\"}]",
         "o/a o/top o/b o/c o/d o/e o/f p/g p/top o/h");
-    read_list(answer_teams, "[]", "");
-    ck_assert_int_eq(answer_teams(&answer, PROVIDER_GITHUB, &texts, &why), PROVIDER_AWAY);
+    read_list(provider_answer_teams, "[]", "");
+    ck_assert_int_eq(provider_answer_teams(&answer, PROVIDER_GITHUB, &texts, &why), PROVIDER_AWAY);
     ck_assert_str_eq(why, "the answer is not a list");
     answer.status = 404;
-    ck_assert_int_eq(answer_emails(&answer, PROVIDER_GITHUB, &texts, &why), PROVIDER_NOT_GIVEN);
+    ck_assert_int_eq(provider_answer_emails(&answer, PROVIDER_GITHUB, &texts, &why),
+                     PROVIDER_NOT_GIVEN);
     ck_assert_uint_eq(texts.list.n, 0);
 }
 END_TEST
 
-Suite *gate_answer_suite(void)
+Suite *gate_provider_answer_suite(void)
 {
-    Suite *suite = suite_create("gate/answer");
+    Suite *suite = suite_create("gate/provider_answer");
     TCase *tests = tcase_create("answer");
 
     tcase_add_checked_fixture(tests, NULL, tear_down);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Providers' JSON.  Members that the gate does not know are ignored. */
-#include "gate/answer.h"
+#include "gate/provider_answer.h"
 
 #include <strings.h>
 
@@ -128,9 +128,9 @@ static enum provider_outcome read_token(const struct json_node *top, struct aren
     return PROVIDER_ANSWERED;
 }
 
-enum provider_outcome answer_token(const struct fetch_answer *answer, int provider,
-                                   struct arena *arena, struct provider_tokens *tokens,
-                                   const char **why)
+enum provider_outcome provider_answer_token(const struct fetch_answer *answer, int provider,
+                                            struct arena *arena, struct provider_tokens *tokens,
+                                            const char **why)
 {
     struct json_node top;
     enum provider_outcome outcome = open_answer(answer, provider, MEANING_TOKEN, &top, why);
@@ -144,7 +144,7 @@ enum provider_outcome answer_token(const struct fetch_answer *answer, int provid
 /* ---- lists ---- */
 
 /* Makes room for one more.  Returns false if memory runs out. */
-static bool make_list_room(struct answer_texts *texts)
+static bool make_list_room(struct provider_answer_texts *texts)
 {
     size_t room = texts->room ? texts->room * 2 : 16;
     struct text *items;
@@ -164,7 +164,7 @@ static bool make_list_room(struct answer_texts *texts)
 
 /* Adds a text of the tree, at the front if it is the first one.  Returns false if memory runs out.
  */
-static bool add_text(struct answer_texts *texts, struct text value, bool is_first)
+static bool add_text(struct provider_answer_texts *texts, struct text value, bool is_first)
 {
     struct text copy;
 
@@ -199,7 +199,7 @@ static bool is_address(struct text email)
     return domain_valid(text_part(email, local_len + 1, email.len), &no_matter);
 }
 
-static bool add_email(struct answer_texts *texts, const struct json_node *entry)
+static bool add_email(struct provider_answer_texts *texts, const struct json_node *entry)
 {
     struct text email = text_member(entry, "email");
 
@@ -213,7 +213,7 @@ static bool is_slug(struct text value)
     return text_present(value) && is_visible(value, SLUG_MAX) && !memchr(value.s, '/', value.len);
 }
 
-static bool add_organization(struct answer_texts *texts, const struct json_node *entry)
+static bool add_organization(struct provider_answer_texts *texts, const struct json_node *entry)
 {
     struct text slug = text_member(entry, "login");
 
@@ -230,7 +230,8 @@ static bool holds_slug(const struct text_list *list, struct text value)
 }
 
 /* Many teams may have the same one above them. */
-static bool add_slug(struct answer_texts *texts, struct text owner, struct text slug, bool is_above)
+static bool add_slug(struct provider_answer_texts *texts, struct text owner, struct text slug,
+                     bool is_above)
 {
     char team[2 * SLUG_MAX + 1];
     struct text whole = {.s = team, .len = owner.len + 1 + slug.len};
@@ -243,7 +244,7 @@ static bool add_slug(struct answer_texts *texts, struct text owner, struct text 
 
 /* Adds a team, and the teams above it, of which it is a part.  GitHub names the one that is next
  * above; one that names more is followed. */
-static bool add_team(struct answer_texts *texts, const struct json_node *entry)
+static bool add_team(struct provider_answer_texts *texts, const struct json_node *entry)
 {
     struct json_node organization = json_member(entry, "organization");
     struct text owner = text_member(&organization, "login");
@@ -264,8 +265,9 @@ static bool add_team(struct answer_texts *texts, const struct json_node *entry)
 }
 
 static enum provider_outcome
-take_page(const struct fetch_answer *answer, int provider, struct answer_texts *texts,
-          bool (*add)(struct answer_texts *texts, const struct json_node *entry), const char **why)
+take_page(const struct fetch_answer *answer, int provider, struct provider_answer_texts *texts,
+          bool (*add)(struct provider_answer_texts *texts, const struct json_node *entry),
+          const char **why)
 {
     struct json_node top;
     enum provider_outcome outcome = open_answer(answer, provider, MEANING_LIST, &top, why);
@@ -286,20 +288,21 @@ take_page(const struct fetch_answer *answer, int provider, struct answer_texts *
     return outcome;
 }
 
-enum provider_outcome answer_emails(const struct fetch_answer *answer, int provider,
-                                    struct answer_texts *texts, const char **why)
+enum provider_outcome provider_answer_emails(const struct fetch_answer *answer, int provider,
+                                             struct provider_answer_texts *texts, const char **why)
 {
     return take_page(answer, provider, texts, add_email, why);
 }
 
-enum provider_outcome answer_organizations(const struct fetch_answer *answer, int provider,
-                                           struct answer_texts *texts, const char **why)
+enum provider_outcome provider_answer_organizations(const struct fetch_answer *answer, int provider,
+                                                    struct provider_answer_texts *texts,
+                                                    const char **why)
 {
     return take_page(answer, provider, texts, add_organization, why);
 }
 
-enum provider_outcome answer_teams(const struct fetch_answer *answer, int provider,
-                                   struct answer_texts *texts, const char **why)
+enum provider_outcome provider_answer_teams(const struct fetch_answer *answer, int provider,
+                                            struct provider_answer_texts *texts, const char **why)
 {
     return take_page(answer, provider, texts, add_team, why);
 }
@@ -375,7 +378,7 @@ static bool proves_domain(const struct json_node *top, enum provider_emails emai
 /* Returns false if memory runs out. */
 static bool read_email(const struct json_node *top, struct arena *arena, struct text_list *emails)
 {
-    struct answer_texts texts = {.arena = arena};
+    struct provider_answer_texts texts = {.arena = arena};
     struct text email = text_member(top, "email");
 
     if (!is_address(email))
@@ -404,9 +407,10 @@ static enum provider_outcome read_user(const struct json_node *top,
     return PROVIDER_ANSWERED;
 }
 
-enum provider_outcome answer_user(const struct fetch_answer *answer, int provider,
-                                  const struct identity_provider *row, bool has_own_tenant,
-                                  struct arena *arena, struct identity *identity, const char **why)
+enum provider_outcome provider_answer_user(const struct fetch_answer *answer, int provider,
+                                           const struct identity_provider *row, bool has_own_tenant,
+                                           struct arena *arena, struct identity *identity,
+                                           const char **why)
 {
     struct json_node top;
     enum provider_outcome outcome = open_answer(answer, provider, MEANING_USER, &top, why);
