@@ -140,7 +140,7 @@ void clients_glance(const struct clients *clients, struct gateway *gateway)
         const struct client *client = &clients->items[i];
 
         if (waits(client) &&
-            answer_names_key(gateway, &client->asker, buf_text(&client->question), &key))
+            socket_question_names_key(gateway, &client->asker, buf_text(&client->question), &key))
             glanced_add(gateway, &key);
     }
     glanced_read(gateway);
@@ -148,7 +148,7 @@ void clients_glance(const struct clients *clients, struct gateway *gateway)
 
 static void answer_client(struct clients *clients, struct client *client, struct gateway *gateway)
 {
-    answer_question(gateway, &client->asker, buf_text(&client->question), &client->answer);
+    socket_question_answer(gateway, &client->asker, buf_text(&client->question), &client->answer);
     client->is_answered = !client->answer.failed;
     if (!client->is_answered || !write_answer(client, gateway->epoll))
         close_client(clients, client);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "gateway/answer.h"
+#include "gateway/socket_question.h"
 
 /* Connections at once.  One more ends the oldest one. */
 #define CLIENTS_MAX 128

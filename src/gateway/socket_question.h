@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Answers the questions that come over the socket (see ask/ask.h). */
-#ifndef ADIT_GATEWAY_ANSWER_H
-#define ADIT_GATEWAY_ANSWER_H
+#ifndef ADIT_GATEWAY_SOCKET_QUESTION_H
+#define ADIT_GATEWAY_SOCKET_QUESTION_H
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -17,11 +17,11 @@ struct asker {
 };
 
 /* Returns whether a question will look up a key, and which: it holds texts of the question. */
-MUST_CHECK bool answer_names_key(struct gateway *gateway, const struct asker *asker,
-                                 struct text question, struct gateway_key *key);
+MUST_CHECK bool socket_question_names_key(struct gateway *gateway, const struct asker *asker,
+                                          struct text question, struct gateway_key *key);
 
 /* Appends the answer to a question.  A failure is kept in answer->failed. */
-void answer_question(struct gateway *gateway, const struct asker *asker, struct text question,
-                     struct buf *answer);
+void socket_question_answer(struct gateway *gateway, const struct asker *asker,
+                            struct text question, struct buf *answer);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The questions: one function for each verb. */
-#include "gateway/answer.h"
+#include "gateway/socket_question.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -275,8 +275,8 @@ static bool is_account(const struct login *login)
     return login->account_id.len == 0 || ident_assigned(login->account_id, IDENT_ACCOUNT);
 }
 
-bool answer_names_key(struct gateway *gateway, const struct asker *asker, struct text question,
-                      struct gateway_key *key)
+bool socket_question_names_key(struct gateway *gateway, const struct asker *asker,
+                               struct text question, struct gateway_key *key)
 {
     struct text rest = question;
     const struct text verb = ask_next_line(&rest);
@@ -378,8 +378,8 @@ static bool is_administrator(const struct asker *asker)
     return asker->uid == 0 || asker->uid == geteuid();
 }
 
-void answer_question(struct gateway *gateway, const struct asker *asker, struct text question,
-                     struct buf *answer)
+void socket_question_answer(struct gateway *gateway, const struct asker *asker,
+                            struct text question, struct buf *answer)
 {
     struct text rest = question;
     struct text verb = ask_next_line(&rest);
