@@ -11,7 +11,7 @@
 static void cannot_decide(struct gate_call *call, const struct error *err)
 {
     gate_call_log(call, LOG_LEVEL_ERROR, "cannot decide", error_reason(err), NULL);
-    gate_call_refuse(call, PAGE_NOT_READY, NULL);
+    gate_call_refuse(call, HTML_PAGE_NOT_READY, NULL);
 }
 
 /* Lets a visitor pass whom the lists let in now.  is_new: the provider was just asked.
@@ -36,8 +36,8 @@ static void pass(struct gate_call *call, struct visitor_session *session, bool i
 /* Does not let a visitor pass.  is_new: the session has something new since the provider was asked,
  * which its cookie remembers: the provider is asked again only when it is time.  No row is made for
  * who is not let in; one that is there stays. */
-static void refuse_visitor(struct gate_call *call, struct visitor_session *session, enum page page,
-                           bool is_new)
+static void refuse_visitor(struct gate_call *call, struct visitor_session *session,
+                           enum html_page page, bool is_new)
 {
     struct text set_cookie = {.s = NULL};
     struct error err = {.code = ERR_NONE};
@@ -70,14 +70,14 @@ static void judge_visitor(struct gate_call *call, struct visitor_session *sessio
         (outcome == PROVIDER_ANSWERED && !is_listed && login_may_tell_more(call, session)))
         login_begin(call);
     else if (outcome == PROVIDER_AWAY)
-        refuse_visitor(call, session, PAGE_CHECK_AWAY, is_renewed);
+        refuse_visitor(call, session, HTML_PAGE_CHECK_AWAY, is_renewed);
     else if (outcome != PROVIDER_ANSWERED)
-        refuse_visitor(call, session, PAGE_NOT_SET_UP, is_renewed);
+        refuse_visitor(call, session, HTML_PAGE_NOT_SET_UP, is_renewed);
     else if (is_listed)
         pass(call, session, is_due);
     else {
         gate_call_log(call, LOG_LEVEL_DEBUG, "not let in", NULL, &session->identity);
-        refuse_visitor(call, session, PAGE_NOT_ALLOWED, is_due);
+        refuse_visitor(call, session, HTML_PAGE_NOT_ALLOWED, is_due);
     }
 }
 
@@ -107,7 +107,7 @@ static void answer_without_module(struct gate_call *call)
             call, LOG_LEVEL_WARNING, "the route has no module",
             refuses ? "nobody passes: [gate] without_module is refuse" : "everybody passes", NULL);
     if (refuses)
-        gate_call_refuse(call, PAGE_NO_MODULE, NULL);
+        gate_call_refuse(call, HTML_PAGE_NO_MODULE, NULL);
     else {
         gate_call_pass(call, NULL, (struct text){.s = NULL});
         call->outcome = COUNTS_UNASKED;
@@ -130,7 +130,7 @@ void check_answer(struct gate_call *call)
         return;
     }
     if (module->provider == 0) {
-        gate_call_refuse(call, PAGE_NO_PROVIDER, NULL);
+        gate_call_refuse(call, HTML_PAGE_NO_PROVIDER, NULL);
         return;
     }
     switch (visit_find(call, &session, &err)) {

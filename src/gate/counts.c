@@ -14,16 +14,16 @@ static const char *const outcome_names[COUNTS_N_OUTCOMES] = {
     [COUNTS_UNASKED] = "without_module",
     [COUNTS_SENT] = "sent",
     [COUNTS_SIGNED_IN] = "signed_in",
-    [COUNTS_PAGE(PAGE_SIGN_OUT)] = "sign_out",
-    [COUNTS_PAGE(PAGE_SIGNED_OUT)] = "signed_out",
-    [COUNTS_PAGE(PAGE_NOT_ALLOWED)] = "not_allowed",
-    [COUNTS_PAGE(PAGE_NO_PROVIDER)] = "no_provider",
-    [COUNTS_PAGE(PAGE_NO_MODULE)] = "no_module",
-    [COUNTS_PAGE(PAGE_NOT_SET_UP)] = "not_set_up",
-    [COUNTS_PAGE(PAGE_CHECK_AWAY)] = "check_away",
-    [COUNTS_PAGE(PAGE_PROVIDER_AWAY)] = "provider_away",
-    [COUNTS_PAGE(PAGE_LOGIN_FAILED)] = "failed",
-    [COUNTS_PAGE(PAGE_NOT_READY)] = "not_ready",
+    [COUNTS_PAGE(HTML_PAGE_SIGN_OUT)] = "sign_out",
+    [COUNTS_PAGE(HTML_PAGE_SIGNED_OUT)] = "signed_out",
+    [COUNTS_PAGE(HTML_PAGE_NOT_ALLOWED)] = "not_allowed",
+    [COUNTS_PAGE(HTML_PAGE_NO_PROVIDER)] = "no_provider",
+    [COUNTS_PAGE(HTML_PAGE_NO_MODULE)] = "no_module",
+    [COUNTS_PAGE(HTML_PAGE_NOT_SET_UP)] = "not_set_up",
+    [COUNTS_PAGE(HTML_PAGE_CHECK_AWAY)] = "check_away",
+    [COUNTS_PAGE(HTML_PAGE_PROVIDER_AWAY)] = "provider_away",
+    [COUNTS_PAGE(HTML_PAGE_LOGIN_FAILED)] = "failed",
+    [COUNTS_PAGE(HTML_PAGE_NOT_READY)] = "not_ready",
 };
 
 static const char *const provider_outcome_names[PROVIDER_N_OUTCOMES] = {
@@ -39,12 +39,13 @@ static const char *const provider_outcome_names[PROVIDER_N_OUTCOMES] = {
 #define PAGE_BIT(page) BIT(COUNTS_PAGE(page))
 #define CHECK_OUTCOMES                                                                             \
     (BIT(COUNTS_PASSED) | BIT(COUNTS_OPEN) | BIT(COUNTS_UNASKED) | BIT(COUNTS_SENT) |              \
-     PAGE_BIT(PAGE_NOT_ALLOWED) | PAGE_BIT(PAGE_NO_PROVIDER) | PAGE_BIT(PAGE_NO_MODULE) |          \
-     PAGE_BIT(PAGE_NOT_SET_UP) | PAGE_BIT(PAGE_CHECK_AWAY) | PAGE_BIT(PAGE_NOT_READY))
+     PAGE_BIT(HTML_PAGE_NOT_ALLOWED) | PAGE_BIT(HTML_PAGE_NO_PROVIDER) |                           \
+     PAGE_BIT(HTML_PAGE_NO_MODULE) | PAGE_BIT(HTML_PAGE_NOT_SET_UP) |                              \
+     PAGE_BIT(HTML_PAGE_CHECK_AWAY) | PAGE_BIT(HTML_PAGE_NOT_READY))
 #define LOGIN_OUTCOMES                                                                             \
-    (BIT(COUNTS_SENT) | BIT(COUNTS_SIGNED_IN) | PAGE_BIT(PAGE_NOT_ALLOWED) |                       \
-     PAGE_BIT(PAGE_NOT_SET_UP) | PAGE_BIT(PAGE_PROVIDER_AWAY) | PAGE_BIT(PAGE_LOGIN_FAILED) |      \
-     PAGE_BIT(PAGE_NOT_READY))
+    (BIT(COUNTS_SENT) | BIT(COUNTS_SIGNED_IN) | PAGE_BIT(HTML_PAGE_NOT_ALLOWED) |                  \
+     PAGE_BIT(HTML_PAGE_NOT_SET_UP) | PAGE_BIT(HTML_PAGE_PROVIDER_AWAY) |                          \
+     PAGE_BIT(HTML_PAGE_LOGIN_FAILED) | PAGE_BIT(HTML_PAGE_NOT_READY))
 
 /* A list alone that is not given is no outcome of all questions. */
 #define QUESTION_OUTCOMES                                                                          \

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/metrics.h"
 #include "base/must_check.h"
-#include "gate/page.h"
+#include "gate/html_page.h"
 #include "gate/provider.h"
 
 /* How a check or a login ended. */
@@ -16,8 +16,8 @@ enum counts_outcome {
     COUNTS_UNASKED, /* it passed because the route has no module */
     COUNTS_SENT,    /* to the provider, or to where it belongs */
     COUNTS_SIGNED_IN,
-    COUNTS_PAGES, /* it got a page, from here on in the order of enum page */
-    COUNTS_N_OUTCOMES = COUNTS_PAGES + PAGE_N
+    COUNTS_PAGES, /* it got a page, from here on in the order of enum html_page */
+    COUNTS_N_OUTCOMES = COUNTS_PAGES + HTML_PAGE_N
 };
 
 /* The outcome that is a page.  Outcomes are numbers: those of the pages have no names here. */

@@ -118,7 +118,7 @@ bool gate_call_begin(struct gate_call *call, struct gate_lane *lane, const struc
         "the web server sets no ADIT_EDGE and ADIT_ROUTE; print its configuration again with "
         "'aditctl gateway-config'",
         NULL);
-    gate_call_refuse(call, PAGE_NOT_READY, NULL);
+    gate_call_refuse(call, HTML_PAGE_NOT_READY, NULL);
     return false;
 }
 
@@ -261,7 +261,7 @@ static void answer_too_late(struct gate_call *call, const struct identity *who,
     else if (gate_call_is_read(call))
         gate_call_send_to(call, login_way_back_valid(uri) ? uri : text_of("/"), set_cookie);
     else {
-        gate_call_refuse(call, PAGE_NOT_READY, who);
+        gate_call_refuse(call, HTML_PAGE_NOT_READY, who);
         gate_call_set_cookie(call, set_cookie);
     }
 }
@@ -314,7 +314,7 @@ void gate_call_send_to(struct gate_call *call, struct text url, struct text set_
 /* Returns where a page's link leads that is not the page's own URL. */
 static struct text link_of(struct text again)
 {
-    return text_present(again) && again.len <= PAGE_PATH_MAX && login_way_back_valid(again)
+    return text_present(again) && again.len <= HTML_PAGE_PATH_MAX && login_way_back_valid(again)
                ? again
                : text_of("/");
 }
@@ -328,14 +328,14 @@ static struct text shown_name(const struct identity *who)
     return who->name.s ? who->name : who->subject;
 }
 
-void gate_call_refuse(struct gate_call *call, enum page page, const struct identity *who)
+void gate_call_refuse(struct gate_call *call, enum html_page page, const struct identity *who)
 {
-    struct response *response = begin_answer(call, page_status(page), COUNTS_PAGE(page));
+    struct response *response = begin_answer(call, html_page_status(page), COUNTS_PAGE(page));
     struct text uri = gate_call_variable(call, GATE_REQUEST_URI);
     bool is_own = text_begins(call->path, GATE_PATH);
-    bool is_here = !call->again.s && !is_own && uri.len > PAGE_PATH_MAX;
+    bool is_here = !call->again.s && !is_own && uri.len > HTML_PAGE_PATH_MAX;
     struct text again = call->again.s || is_own ? call->again : uri;
-    const struct page_words words = {
+    const struct html_page_words words = {
         .who = shown_name(who),
         .provider = text_of(
             call->place.provider > 0 ? identity_provider_at(call->place.provider)->title : NULL),
@@ -350,8 +350,8 @@ void gate_call_refuse(struct gate_call *call, enum page page, const struct ident
     if (call->voice == CALL_NGINX)
         return;
     put_header(call, "Content-Type", text_of("text/html; charset=utf-8"));
-    put_header(call, "Content-Security-Policy", text_of(PAGE_POLICY));
-    page_write(&response->body, page, &words);
+    put_header(call, "Content-Security-Policy", text_of(HTML_PAGE_POLICY));
+    html_page_write(&response->body, page, &words);
 }
 
 /* ---- the end ---- */
@@ -378,7 +378,7 @@ void gate_call_end(struct gate_call *call)
         return;
     gate_call_log(call, LOG_LEVEL_ERROR, "cannot decide", fault, NULL);
     empty_response(response);
-    gate_call_refuse(call, PAGE_NOT_READY, NULL);
+    gate_call_refuse(call, HTML_PAGE_NOT_READY, NULL);
     if (response->headers.failed || response->body.failed)
         empty_response(response);
 }

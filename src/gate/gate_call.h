@@ -8,7 +8,7 @@
 #include "gate/cookie.h"
 #include "gate/counts.h"
 #include "gate/gate.h"
-#include "gate/page.h"
+#include "gate/html_page.h"
 #include "gate/visitor_session.h"
 #include "store/gate.h"
 
@@ -96,7 +96,7 @@ void gate_call_send_to(struct gate_call *call, struct text url, struct text set_
 
 /* Does not let the request pass, and shows a page where there is somebody to read it.  who: NULL:
  * nobody is signed in; else the page has a button to sign out. */
-void gate_call_refuse(struct gate_call *call, enum page page, const struct identity *who);
+void gate_call_refuse(struct gate_call *call, enum html_page page, const struct identity *who);
 
 /* Adds another Set-Cookie header to the answer. */
 void gate_call_set_cookie(struct gate_call *call, struct text set_cookie);

@@ -57,9 +57,9 @@ static bool has_url(const struct gate_call *call)
     return true;
 }
 
-static void cannot_sign_in(struct gate_call *call, enum page page, const char *cause)
+static void cannot_sign_in(struct gate_call *call, enum html_page page, const char *cause)
 {
-    gate_call_log(call, page == PAGE_LOGIN_FAILED ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR,
+    gate_call_log(call, page == HTML_PAGE_LOGIN_FAILED ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR,
                   "cannot sign in", cause, NULL);
     gate_call_refuse(call, page, NULL);
 }
@@ -68,19 +68,19 @@ static void cannot_sign_in(struct gate_call *call, enum page page, const char *c
 static bool can_begin(struct gate_call *call, struct provider_client *client)
 {
     if (!has_url(call)) {
-        cannot_sign_in(call, PAGE_NOT_SET_UP,
+        cannot_sign_in(call, HTML_PAGE_NOT_SET_UP,
                        "ADIT_URL is not the public URL of the route's host, such as "
                        "https://app.example.com; correct the web server's configuration");
         return false;
     }
     if (!cookie_prefix_works(call->cookie_prefix, gate_call_is_secure(call))) {
-        cannot_sign_in(call, PAGE_NOT_SET_UP,
+        cannot_sign_in(call, HTML_PAGE_NOT_SET_UP,
                        "browsers take cookies with this cookie_prefix under https only, and "
                        "ADIT_URL begins with http://; change the module's cookie_prefix");
         return false;
     }
     if (!application_fill(call, client)) {
-        cannot_sign_in(call, PAGE_NOT_SET_UP,
+        cannot_sign_in(call, HTML_PAGE_NOT_SET_UP,
                        "the module names no OAuth application, and [provider.NAME] of the "
                        "settings none either");
         return false;
@@ -227,12 +227,12 @@ static void begin_back_at(struct gate_call *call, const struct provider_client *
     struct buf url = {0};
 
     if (!begun_make(call, back, &state, &set_cookie, &err)) {
-        cannot_sign_in(call, PAGE_NOT_READY, error_reason(&err));
+        cannot_sign_in(call, HTML_PAGE_NOT_READY, error_reason(&err));
         return;
     }
     provider_authorize_url(&url, client, text_of(state.id), text_of(state.code_verifier));
     if (url.failed) {
-        cannot_sign_in(call, PAGE_NOT_READY, "out of memory");
+        cannot_sign_in(call, HTML_PAGE_NOT_READY, "out of memory");
     } else {
         gate_call_send_to(call, buf_text(&url), set_cookie);
         /* nginx passes one cookie on from a check. */
@@ -297,11 +297,11 @@ static void welcome(struct gate_call *call, const struct provider_client *client
     session->is_stranger = !is_let_in;
     if (!visitor_session_new_id(session->id) ||
         !provider_scopes(client, &call->lane->arena, &session->asked)) {
-        cannot_sign_in(call, PAGE_NOT_READY, "memory or random numbers are short");
+        cannot_sign_in(call, HTML_PAGE_NOT_READY, "memory or random numbers are short");
         return;
     }
     if (!visit_keep(call, session, is_let_in ? VISIT_NEW : VISIT_REFUSED, &set_cookie, &err)) {
-        cannot_sign_in(call, PAGE_NOT_READY, error_reason(&err));
+        cannot_sign_in(call, HTML_PAGE_NOT_READY, error_reason(&err));
         return;
     }
     gate_call_log(call, LOG_LEVEL_INFO, "signed in", NULL, &session->identity);
@@ -310,7 +310,7 @@ static void welcome(struct gate_call *call, const struct provider_client *client
         call->outcome = COUNTS_SIGNED_IN;
     } else {
         /* Else the browser would go on as whoever signed in before. */
-        gate_call_refuse(call, PAGE_NOT_ALLOWED, &session->identity);
+        gate_call_refuse(call, HTML_PAGE_NOT_ALLOWED, &session->identity);
         gate_call_set_cookie(call, visit_removal(call));
     }
     gate_call_set_cookie(call, begun_removal(call, state));
@@ -325,7 +325,7 @@ static void answer_unknown_state(struct gate_call *call, const char *why)
     if (visit_find(call, &session, &err) == VISIT_FOUND)
         gate_call_send_to(call, text_of("/"), no_text);
     else
-        cannot_sign_in(call, PAGE_LOGIN_FAILED, why);
+        cannot_sign_in(call, HTML_PAGE_LOGIN_FAILED, why);
 }
 
 /* Returns whether a list that the provider did not give could let the visitor in. */
@@ -341,15 +341,15 @@ static void answer_outcome(struct gate_call *call, enum provider_outcome outcome
     switch (outcome) {
     case PROVIDER_AWAY:
         gate_call_log(call, LOG_LEVEL_WARNING, "the provider does not answer", why, NULL);
-        gate_call_refuse(call, PAGE_PROVIDER_AWAY, NULL);
+        gate_call_refuse(call, HTML_PAGE_PROVIDER_AWAY, NULL);
         break;
     case PROVIDER_REFUSED:
-        cannot_sign_in(call, PAGE_LOGIN_FAILED, why);
+        cannot_sign_in(call, HTML_PAGE_LOGIN_FAILED, why);
         break;
     case PROVIDER_NOT_SET_UP:
     case PROVIDER_NOT_GIVEN:
     case PROVIDER_ANSWERED:
-        cannot_sign_in(call, PAGE_NOT_SET_UP, why);
+        cannot_sign_in(call, HTML_PAGE_NOT_SET_UP, why);
         break;
     }
 }
@@ -365,7 +365,7 @@ static bool can_ask(struct gate_call *call, struct provider_client *client,
     if (err.code == ERR_NONE)
         answer_unknown_state(call, "the state was used before");
     else
-        cannot_sign_in(call, PAGE_NOT_READY, error_reason(&err));
+        cannot_sign_in(call, HTML_PAGE_NOT_READY, error_reason(&err));
     return false;
 }
 
@@ -453,7 +453,7 @@ void login_finish(struct gate_call *call)
     is_known = form_find(query, "state", arena, &id) && text_present(id) &&
                begun_find(call, id, &state, &err);
     if (err.code != ERR_NONE)
-        cannot_sign_in(call, PAGE_NOT_READY, error_reason(&err));
+        cannot_sign_in(call, HTML_PAGE_NOT_READY, error_reason(&err));
     else if (!is_known)
         answer_unknown_state(
             call, "the state is not of a login that this browser began in the last 10 minutes");
@@ -463,7 +463,7 @@ void login_finish(struct gate_call *call)
     if (form_find(query, "error", arena, &wrong) && text_present(wrong))
         answer_refusal(call, wrong);
     else if (!form_find(query, "code", arena, &code) || !text_present(code))
-        cannot_sign_in(call, PAGE_LOGIN_FAILED, "the provider sent no code");
+        cannot_sign_in(call, HTML_PAGE_LOGIN_FAILED, "the provider sent no code");
     else
         sign_in(call, code, &state);
 }
@@ -517,14 +517,14 @@ void login_end(struct gate_call *call)
     if (found == VISIT_UNKNOWN ||
         (found == VISIT_FOUND && is_wanted && !visit_end_all(call, &err))) {
         gate_call_log(call, LOG_LEVEL_ERROR, "cannot sign out", error_reason(&err), NULL);
-        gate_call_refuse(call, PAGE_NOT_READY, NULL);
+        gate_call_refuse(call, HTML_PAGE_NOT_READY, NULL);
         return;
     }
     if (found == VISIT_FOUND && !is_wanted) {
-        gate_call_refuse(call, PAGE_SIGN_OUT, &session.identity);
+        gate_call_refuse(call, HTML_PAGE_SIGN_OUT, &session.identity);
         return;
     }
-    gate_call_refuse(call, PAGE_SIGNED_OUT, NULL);
+    gate_call_refuse(call, HTML_PAGE_SIGNED_OUT, NULL);
     if (is_wanted)
         gate_call_set_cookie(call, visit_removal(call));
 }

@@ -41,7 +41,7 @@ bool stored_look_up(struct gate_call *call)
     fault = ok ? accounts_fault(call->stored.n_accounts) : error_reason(&err);
     if (!ok || fault) {
         gate_call_log(call, LOG_LEVEL_ERROR, "cannot decide", fault, NULL);
-        gate_call_refuse(call, PAGE_NOT_READY, NULL);
+        gate_call_refuse(call, HTML_PAGE_NOT_READY, NULL);
         return false;
     }
     call->place = (struct sealed_place){.account_id = call->stored.account_id,

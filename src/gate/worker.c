@@ -112,7 +112,7 @@ static struct response *answer_when_full(void *context, const struct request *re
     struct worker *worker = context;
 
     (void)request;
-    counts_check(worker->of.counts, COUNTS_PAGE(PAGE_NOT_READY));
+    counts_check(worker->of.counts, COUNTS_PAGE(HTML_PAGE_NOT_READY));
     worker->at_once.response.status = 503;
     return &worker->at_once.response;
 }

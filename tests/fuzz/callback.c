@@ -5,8 +5,8 @@
 #include "base/utf8.h"
 #include "fuzz.h"
 #include "gate/form.h"
+#include "gate/html_page.h"
 #include "gate/login_state.h"
-#include "gate/page.h"
 
 #define PAGE_BYTES_MAX 8192
 
@@ -80,16 +80,17 @@ static size_t count(const struct buf *page, char c)
 }
 
 /* No word of a visitor adds to the page's elements and attributes. */
-static void try_page(enum page which, const struct page_words *words)
+static void try_page(enum html_page which, const struct html_page_words *words)
 {
-    const struct page_words tame = {.who = text_of(text_present(words->who) ? "a" : ""),
-                                    .provider = text_of(text_present(words->provider) ? "a" : ""),
-                                    .again = words->again.s ? text_of("/") : words->again};
+    const struct html_page_words tame = {.who = text_of(text_present(words->who) ? "a" : ""),
+                                         .provider =
+                                             text_of(text_present(words->provider) ? "a" : ""),
+                                         .again = words->again.s ? text_of("/") : words->again};
     struct buf page = {0};
     struct buf wanted = {0};
 
-    page_write(&page, which, words);
-    page_write(&wanted, which, &tame);
+    html_page_write(&page, which, words);
+    html_page_write(&wanted, which, &tame);
     MUST(!page.failed && page.len < PAGE_BYTES_MAX && utf8_valid(page.data, page.len));
     for (const char *c = "<>\"'"; *c; c++)
         MUST(count(&page, *c) == count(&wanted, *c));
@@ -101,18 +102,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input input = input_of(data, size);
     char *parts[4];
-    struct page_words words;
+    struct html_page_words words;
     bool ok;
 
     for (size_t i = 0; i < 4; i++)
         parts[i] = take_string(&input);
     ok = try_parameter(text_of(parts[0]), "state");
     ok = try_parameter(text_of(parts[0]), "code") && ok;
-    words = (struct page_words){.who = text_of(parts[2]), .provider = text_of(parts[3])};
-    if (try_way_back(text_of(parts[1])) && strlen(parts[1]) <= PAGE_PATH_MAX)
+    words = (struct html_page_words){.who = text_of(parts[2]), .provider = text_of(parts[3])};
+    if (try_way_back(text_of(parts[1])) && strlen(parts[1]) <= HTML_PAGE_PATH_MAX)
         words.again = text_of(parts[1]);
-    for (int i = 0; i < PAGE_N; i++)
-        try_page((enum page)i, &words);
+    for (int i = 0; i < HTML_PAGE_N; i++)
+        try_page((enum html_page)i, &words);
     if (ok && words.again.s)
         accepted();
     for (size_t i = 0; i < 4; i++)

@@ -36,7 +36,7 @@ START_TEST(workers_are_added_up)
 {
     counts_check(&all->of[0], COUNTS_PASSED);
     counts_check(&all->of[1], COUNTS_PASSED);
-    counts_check(&all->of[1], COUNTS_PAGE(PAGE_NOT_ALLOWED));
+    counts_check(&all->of[1], COUNTS_PAGE(HTML_PAGE_NOT_ALLOWED));
     counts_login(&all->of[0], COUNTS_SIGNED_IN);
     counts_question(&all->of[0], PROVIDER_AWAY, clock_steady_us() - 3 * 1000 * 1000);
     counts_question(&all->of[1], PROVIDER_ANSWERED, clock_steady_us());

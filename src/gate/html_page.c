@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* One template for all pages, and a table of what they say. */
-#include "gate/page.h"
+#include "gate/html_page.h"
 
 #include "base/utf8.h"
 #include "gate/login_state.h"
 
-/* PAGE_POLICY holds the SHA-256 of this text. */
+/* HTML_PAGE_POLICY holds the SHA-256 of this text. */
 #define STYLE                                                                                      \
     ":root{color-scheme:light dark;font:100%/1.5 system-ui,sans-serif}"                            \
     "body{margin:0;padding:12vh 1.5rem 2rem}"                                                      \
@@ -25,69 +25,72 @@ static const struct page_text {
     const char *nameless;
     const char *last;
     const char *again; /* the link's words */
-} texts[PAGE_N] = {
-    [PAGE_SIGN_OUT] = {.status = 200,
-                       .title = "Sign out of this site?",
-                       .last = "You sign out with the button below.",
-                       .again = "Stay signed in"},
-    [PAGE_SIGNED_OUT] = {.status = 200,
-                         .title = "Signed out",
-                         .first = "You are signed out of this site.",
-                         .before_provider = "You may still be signed in at ",
-                         .after_provider = ".",
-                         .again = "Sign in"},
-    [PAGE_NOT_ALLOWED] = {.status = 403,
-                          .title = "Not allowed",
-                          .last =
-                              "This site does not let you in. Its operator decides who may pass.",
-                          .again = "Try again"},
-    [PAGE_NO_PROVIDER] = {.status = 403,
-                          .title = "Nobody is let in",
-                          .first =
-                              "Visitors of this site have to sign in, but its operator has not "
-                              "chosen a service to sign in with.",
-                          .again = "Try again"},
-    [PAGE_NO_MODULE] = {.status = 403,
-                        .title = "Nobody is let in",
-                        .first = "The operator of this site has not said who may pass.",
-                        .again = "Try again"},
-    [PAGE_NOT_SET_UP] = {.status = 503,
-                         .title = "Nobody can sign in",
-                         .first = "Visitors of this site have to sign in, but its operator has "
+} texts[HTML_PAGE_N] = {
+    [HTML_PAGE_SIGN_OUT] = {.status = 200,
+                            .title = "Sign out of this site?",
+                            .last = "You sign out with the button below.",
+                            .again = "Stay signed in"},
+    [HTML_PAGE_SIGNED_OUT] = {.status = 200,
+                              .title = "Signed out",
+                              .first = "You are signed out of this site.",
+                              .before_provider = "You may still be signed in at ",
+                              .after_provider = ".",
+                              .again = "Sign in"},
+    [HTML_PAGE_NOT_ALLOWED] =
+        {.status = 403,
+         .title = "Not allowed",
+         .last = "This site does not let you in. Its operator decides who may pass.",
+         .again = "Try again"},
+    [HTML_PAGE_NO_PROVIDER] =
+        {.status = 403,
+         .title = "Nobody is let in",
+         .first = "Visitors of this site have to sign in, but its operator has not "
+                  "chosen a service to sign in with.",
+         .again = "Try again"},
+    [HTML_PAGE_NO_MODULE] = {.status = 403,
+                             .title = "Nobody is let in",
+                             .first = "The operator of this site has not said who may pass.",
+                             .again = "Try again"},
+    [HTML_PAGE_NOT_SET_UP] = {.status = 503,
+                              .title = "Nobody can sign in",
+                              .first =
+                                  "Visitors of this site have to sign in, but its operator has "
                                   "not finished setting that up.",
-                         .last = "Tell the operator of the site.",
-                         .again = "Try again"},
-    [PAGE_CHECK_AWAY] = {.status = 503,
-                         .title = "Your sign-in cannot be checked now",
-                         .before_provider = "",
-                         .after_provider = " does not answer.",
-                         .nameless = "The service that you signed in with does not answer.",
-                         .last = "Try again in a minute.",
-                         .again = "Try again"},
-    [PAGE_PROVIDER_AWAY] = {.status = 503,
-                            .title = "You cannot sign in now",
-                            .before_provider = "",
-                            .after_provider = " does not answer.",
-                            .nameless = "The service that you sign in with does not answer.",
-                            .last = "Try again in a minute.",
-                            .again = "Try again"},
-    [PAGE_LOGIN_FAILED] = {.status = 403,
-                           .title = "Sign-in failed",
-                           .before_provider = "",
-                           .after_provider = " did not sign you in, or you began more than 10 "
-                                             "minutes ago or in another browser.",
-                           .nameless = "You were not signed in, or you began more than 10 minutes "
-                                       "ago or in another browser.",
-                           .again = "Try again"},
-    [PAGE_NOT_READY] = {.status = 503,
-                        .title = "Not ready",
-                        .first = "This site cannot check now who may pass.",
-                        .last = "Try again in a minute. If this page stays, tell the operator of "
-                                "the site.",
-                        .again = "Try again"},
+                              .last = "Tell the operator of the site.",
+                              .again = "Try again"},
+    [HTML_PAGE_CHECK_AWAY] = {.status = 503,
+                              .title = "Your sign-in cannot be checked now",
+                              .before_provider = "",
+                              .after_provider = " does not answer.",
+                              .nameless = "The service that you signed in with does not answer.",
+                              .last = "Try again in a minute.",
+                              .again = "Try again"},
+    [HTML_PAGE_PROVIDER_AWAY] = {.status = 503,
+                                 .title = "You cannot sign in now",
+                                 .before_provider = "",
+                                 .after_provider = " does not answer.",
+                                 .nameless = "The service that you sign in with does not answer.",
+                                 .last = "Try again in a minute.",
+                                 .again = "Try again"},
+    [HTML_PAGE_LOGIN_FAILED] = {.status = 403,
+                                .title = "Sign-in failed",
+                                .before_provider = "",
+                                .after_provider = " did not sign you in, or you began more than 10 "
+                                                  "minutes ago or in another browser.",
+                                .nameless =
+                                    "You were not signed in, or you began more than 10 minutes "
+                                    "ago or in another browser.",
+                                .again = "Try again"},
+    [HTML_PAGE_NOT_READY] = {.status = 503,
+                             .title = "Not ready",
+                             .first = "This site cannot check now who may pass.",
+                             .last =
+                                 "Try again in a minute. If this page stays, tell the operator of "
+                                 "the site.",
+                             .again = "Try again"},
 };
 
-int page_status(enum page page)
+int html_page_status(enum html_page page)
 {
     return texts[page].status;
 }
@@ -137,14 +140,14 @@ static void put_name(struct buf *out, struct text name)
     const unsigned char *end = at + name.len;
 
     buf_puts(out, "<bdi>");
-    for (int n = 0; n < PAGE_NAME_MAX && at < end; n++)
+    for (int n = 0; n < HTML_PAGE_NAME_MAX && at < end; n++)
         at += put_character(out, at, end);
     buf_puts(out, at < end ? "\xE2\x80\xA6</bdi>" : "</bdi>");
 }
 
 static bool can_link(struct text path)
 {
-    return path.s && path.len <= PAGE_PATH_MAX && login_way_back_valid(path);
+    return path.s && path.len <= HTML_PAGE_PATH_MAX && login_way_back_valid(path);
 }
 
 /* A valid way back is ASCII. */
@@ -176,7 +179,8 @@ static void put_provider(struct buf *out, const struct page_text *text, struct t
     buf_printf(out, "%s</p>\n", text->after_provider);
 }
 
-static void put_links(struct buf *out, const struct page_text *text, const struct page_words *words)
+static void put_links(struct buf *out, const struct page_text *text,
+                      const struct html_page_words *words)
 {
     if (words->again_is_here) {
         buf_printf(out, "<p><a href=\"\">%s</a></p>\n", text->again);
@@ -201,7 +205,7 @@ static const char head[] =
     "<meta name=\"robots\" content=\"noindex\">\n"
     "<style>" STYLE "</style>\n";
 
-void page_write(struct buf *out, enum page page, const struct page_words *words)
+void html_page_write(struct buf *out, enum html_page page, const struct html_page_words *words)
 {
     const struct page_text *text = &texts[page];
 
