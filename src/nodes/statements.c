@@ -4,7 +4,7 @@
 
 #include "model/resource_table.h"
 #include "nodes/nodes.h"
-#include "store/change.h"
+#include "store/change_sql.h"
 #include "store/member_sql.h"
 #include "store/resource_sql.h"
 #include "store/schema.h"

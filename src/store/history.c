@@ -3,7 +3,7 @@
 #include "store/history.h"
 
 #include "model/resource_table.h"
-#include "store/change.h"
+#include "store/change_sql.h"
 #include "store/resource_sql.h"
 #include "store/sql.h"
 

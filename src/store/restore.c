@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "store/change.h"
+#include "store/change_sql.h"
 #include "model/resource_table.h"
 #include "store/key_limits.h"
 #include "store/resource_sql.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fragments of SQL about the rows in the record of changes. */
-#ifndef ADIT_STORE_CHANGE_H
-#define ADIT_STORE_CHANGE_H
+#ifndef ADIT_STORE_CHANGE_SQL_H
+#define ADIT_STORE_CHANGE_SQL_H
 
 #include "model/member_names.h"
 
