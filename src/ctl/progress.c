@@ -60,9 +60,9 @@ static void show_work(void *context, int64_t n)
     progress_show(context, n);
 }
 
-struct work progress_work(struct progress *progress)
+struct long_work progress_work(struct progress *progress)
 {
-    return (struct work){.done = show_work, .context = progress};
+    return (struct long_work){.done = show_work, .context = progress};
 }
 
 void progress_erase(struct progress *progress)

@@ -6,7 +6,7 @@
 
 #include "base/wait.h"
 #include "ctl/ctl.h"
-#include "store/work.h"
+#include "store/long_work.h"
 
 /* The line, of which a program has one. */
 struct progress_line {
@@ -39,7 +39,7 @@ void progress_start_output(struct progress *progress, const struct ctl *ctl, con
 void progress_show(struct progress *progress, int64_t n_done);
 
 /* Returns work that shows its progress here.  The progress must outlive it. */
-struct work progress_work(struct progress *progress);
+struct long_work progress_work(struct progress *progress);
 
 /* Erases the line: before other output on the terminal, and at the end. */
 void progress_erase(struct progress *progress);

@@ -206,7 +206,7 @@ int ctl_purge(struct ctl *ctl)
 {
     const char *audit_days = ctl->options.audit_days;
     struct progress progress;
-    const struct work work = progress_work(&progress);
+    const struct long_work work = progress_work(&progress);
     int64_t n_events = -1;
     struct error err;
     bool purged;

@@ -37,7 +37,7 @@ const struct pg_statement audit_purge_statement = {
 
 enum purge_column { COLUMN_MORE, COLUMN_LAST, COLUMN_GONE };
 
-bool audit_purge(struct pg *pg, int64_t days, const struct work *work, int64_t *n,
+bool audit_purge(struct pg *pg, int64_t days, const struct long_work *work, int64_t *n,
                  struct error *err)
 {
     int64_t last = 0;
@@ -50,13 +50,13 @@ bool audit_purge(struct pg *pg, int64_t days, const struct work *work, int64_t *
 
         pg_add_int(&params, last);
         pg_add_int(&params, days);
-        if (!work_run(pg, WORK_BEGIN, &audit_purge_statement, &params, &result, err))
+        if (!long_work_run(pg, LONG_WORK_BEGIN, &audit_purge_statement, &params, &result, err))
             return false;
         last = pg_int(result, 0, COLUMN_LAST);
         *n += pg_int(result, 0, COLUMN_GONE);
         more = pg_bool(result, 0, COLUMN_MORE); /* others write meanwhile, without end */
         pg_result_free(result);
-        work_show(work, *n);
+        long_work_show(work, *n);
     } while (more);
     return true;
 }

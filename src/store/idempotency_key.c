@@ -28,7 +28,8 @@ const struct pg_statement idempotency_key_purge_statement = {
 /* Pages of the table per step. */
 #define STEP_PAGES 500
 
-bool idempotency_key_purge(struct pg *pg, const struct work *work, int64_t *n, struct error *err)
+bool idempotency_key_purge(struct pg *pg, const struct long_work *work, int64_t *n,
+                           struct error *err)
 {
     int64_t n_pages;
     int64_t page = 0;
@@ -41,13 +42,14 @@ bool idempotency_key_purge(struct pg *pg, const struct work *work, int64_t *n, s
         pg_add_int(&params, page);
         page += STEP_PAGES;
         pg_add_int(&params, page);
-        if (!work_run(pg, WORK_BEGIN, &idempotency_key_purge_statement, &params, &result, err))
+        if (!long_work_run(pg, LONG_WORK_BEGIN, &idempotency_key_purge_statement, &params, &result,
+                           err))
             return false;
         for (int row = 0; row < pg_rows(result); row++)
             *n += pg_int(result, row, 0);
         n_pages = pg_rows(result) > 0 ? pg_int(result, 0, 1) : 0;
         pg_result_free(result);
-        work_show(work, *n);
+        long_work_show(work, *n);
     } while (page < n_pages);
     return true;
 }

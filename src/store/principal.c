@@ -7,12 +7,12 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "store/long_work.h"
 #include "store/sql.h"
 #include "store/store.h"
-#include "store/work.h"
 
 /* A User or Bot may own a million credentials, and each change of one is recorded. */
-#define BEGIN_SQL WORK_BEGIN "; SET LOCAL lock_timeout = '10s'"
+#define BEGIN_SQL LONG_WORK_BEGIN "; SET LOCAL lock_timeout = '10s'"
 #define WRITERS_TIMEOUT_MS 10000
 
 /* clang-format off */
@@ -434,7 +434,7 @@ bool principal_disable(struct pg *pg, const struct principal *principal, bool di
 
 bool principal_begin(struct pg *pg, struct error *err)
 {
-    pg_set_timeout(pg, WORK_TIMEOUT_MS);
+    pg_set_timeout(pg, LONG_WORK_TIMEOUT_MS);
     return pg_begin(pg, BEGIN_SQL, err);
 }
 
@@ -503,7 +503,8 @@ bool principal_end_credentials(struct pg *pg, struct text id, struct principal_e
     pg_add_text(&params, text_of(account_id));
     pg_add_int(&params, END_AT_ONCE);
     while (!is_done) {
-        if (!work_run(pg, BEGIN_SQL, &principal_end_credentials_statement, &params, &result, err))
+        if (!long_work_run(pg, BEGIN_SQL, &principal_end_credentials_statement, &params, &result,
+                           err))
             return false;
         end->n_ended += pg_int(result, 0, 0);
         if (!end->same_keys[0] && !pg_is_null(result, 0, 2))
