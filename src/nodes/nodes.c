@@ -43,7 +43,7 @@ static int node_of(struct nodes_lane *lane, const char *account_id)
 
     if (!account_id[0])
         return LATE_ANY_NODE;
-    if (late_find_node(lane->late, account_id, clock_steady_ms(), &node))
+    if (late_nodes_find(lane->late, account_id, clock_steady_ms(), &node))
         return node;
     node = LATE_ANY_NODE;
     pg_add_text(&params, text_of(account_id));
@@ -52,8 +52,8 @@ static int node_of(struct nodes_lane *lane, const char *account_id)
             node = (int)pg_int(result, 0, 0);
         pg_result_free(result);
     }
-    late_learn_node(lane->late, account_id, node,
-                    clock_steady_ms() + (node == LATE_ANY_NODE ? UNKNOWN_MS : KNOWN_MS));
+    late_nodes_learn(lane->late, account_id, node,
+                     clock_steady_ms() + (node == LATE_ANY_NODE ? UNKNOWN_MS : KNOWN_MS));
     return node;
 }
 
@@ -73,7 +73,7 @@ static bool has_patience(void *context)
 {
     struct nodes_lane *lane = context;
 
-    return late_goes_on(lane->late, &lane->statement);
+    return late_nodes_go_on(lane->late, &lane->statement);
 }
 
 /* Returns false with ERR_DATABASE_TIMEOUT if the statement is refused. */
@@ -81,7 +81,8 @@ static bool turn_to_node(void *context, const char *account_id, struct error *er
 {
     struct nodes_lane *lane = context;
 
-    return late_begin(lane->late, &lane->statement, node_of(lane, account_id), clock_steady_ms()) ||
+    return late_nodes_begin(lane->late, &lane->statement, node_of(lane, account_id),
+                            clock_steady_ms()) ||
            error_cause(err, ERR_DATABASE_TIMEOUT,
                        "database: refused, because the account's node does not answer");
 }
@@ -97,8 +98,8 @@ static void turn_from_node(void *context, bool ok, const struct error *err)
 {
     struct nodes_lane *lane = context;
 
-    late_end(lane->late, &lane->statement, ok ? LATE_ANSWERED : end_of(&lane->statement, err),
-             clock_steady_ms());
+    late_nodes_end(lane->late, &lane->statement, ok ? LATE_ANSWERED : end_of(&lane->statement, err),
+                   clock_steady_ms());
 }
 
 /* ---- results ---- */

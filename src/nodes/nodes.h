@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Accounts on several nodes of Citus (doc/install/citus.md): how the driver of the database sends
  * statements to them, which node an account is on, and what waits for a node that does not answer
- * (nodes/late.h). */
+ * (nodes/late_nodes.h). */
 #ifndef ADIT_NODES_NODES_H
 #define ADIT_NODES_NODES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "nodes/late.h"
+#include "nodes/late_nodes.h"
 #include "pg/placement.h"
 
 struct schema_spread;

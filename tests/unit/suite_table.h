@@ -60,7 +60,7 @@ SUITE(pg_shed_suite)
 SUITE(pg_value_suite)
 
 /* nodes */
-SUITE(nodes_late_suite)
+SUITE(late_nodes_suite)
 SUITE(nodes_suite)
 
 /* serve */

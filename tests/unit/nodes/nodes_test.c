@@ -36,9 +36,9 @@ START_TEST(a_node_that_nobody_told)
 
     ck_assert(pg_turn_to(pg, ACCOUNT, &err));
     pg_turn_end(pg, true, &err);
-    if (late_find_node(&nodes.late, ACCOUNT, clock_steady_ms(), &node))
+    if (late_nodes_find(&nodes.late, ACCOUNT, clock_steady_ms(), &node))
         ck_assert_int_eq(node, LATE_ANY_NODE);
-    ck_assert(!late_find_node(&nodes.late, ACCOUNT, clock_steady_ms() + 1000, &node));
+    ck_assert(!late_nodes_find(&nodes.late, ACCOUNT, clock_steady_ms() + 1000, &node));
 }
 END_TEST
 
@@ -49,7 +49,7 @@ START_TEST(silence_is_counted)
     struct error err;
     int64_t now_ms = clock_steady_ms();
 
-    late_learn_node(&nodes.late, ACCOUNT, 1, INT64_MAX);
+    late_nodes_learn(&nodes.late, ACCOUNT, 1, INT64_MAX);
     ck_assert_uint_eq(pg_turn_silent(pg), 0);
     for (unsigned i = 0; i < 3; i++) {
         ck_assert(pg_turn_to(pg, ACCOUNT, &err));

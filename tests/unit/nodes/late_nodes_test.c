@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of what is known of nodes that do not answer. */
-#include "nodes/late.h"
+#include "nodes/late_nodes.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -22,17 +22,17 @@ static void miss(int node, int64_t began_ms, int64_t ended_ms)
 {
     struct late_statement statement;
 
-    ck_assert(late_begin(&late, &statement, node, began_ms));
-    late_end(&late, &statement, LATE_SILENT, ended_ms);
+    ck_assert(late_nodes_begin(&late, &statement, node, began_ms));
+    late_nodes_end(&late, &statement, LATE_SILENT, ended_ms);
 }
 
 static bool is_refused(int node, int64_t now_ms)
 {
     struct late_statement statement;
-    bool begins = late_begin(&late, &statement, node, now_ms);
+    bool begins = late_nodes_begin(&late, &statement, node, now_ms);
 
     if (begins)
-        late_end(&late, &statement, LATE_UNCLEAR, now_ms);
+        late_nodes_end(&late, &statement, LATE_UNCLEAR, now_ms);
     return !begins;
 }
 
@@ -56,13 +56,13 @@ START_TEST(one_statement_tries_the_node)
     struct late_statement before;
     struct late_statement trial;
 
-    ck_assert(late_begin(&late, &before, 1, 1000));
+    ck_assert(late_nodes_begin(&late, &before, 1, 1000));
     miss(1, 1000, 1250);
-    ck_assert(late_begin(&late, &trial, 1, 1800));
+    ck_assert(late_nodes_begin(&late, &trial, 1, 1800));
     ck_assert(is_refused(1, 1800));
-    late_end(&late, &before, LATE_SILENT, 3000);
+    late_nodes_end(&late, &before, LATE_SILENT, 3000);
     ck_assert(is_refused(1, 5000));
-    late_end(&late, &trial, _i ? LATE_ANSWERED : LATE_SILENT, 5000);
+    late_nodes_end(&late, &trial, _i ? LATE_ANSWERED : LATE_SILENT, 5000);
     ck_assert_int_eq(is_refused(1, 5000), !_i);
     ck_assert(!is_refused(1, 5500));
 }
@@ -74,12 +74,12 @@ START_TEST(a_node_that_answers_others)
     struct late_statement slow;
     struct late_statement quick;
 
-    ck_assert(late_begin(&late, &slow, 1, 1000));
-    ck_assert(late_begin(&late, &quick, 1, 1100));
-    late_end(&late, &quick, LATE_ANSWERED, 1101);
+    ck_assert(late_nodes_begin(&late, &slow, 1, 1000));
+    ck_assert(late_nodes_begin(&late, &quick, 1, 1100));
+    late_nodes_end(&late, &quick, LATE_ANSWERED, 1101);
     late.most = 0;
-    ck_assert(late_goes_on(&late, &slow));
-    late_end(&late, &slow, LATE_SILENT, 5000);
+    ck_assert(late_nodes_go_on(&late, &slow));
+    late_nodes_end(&late, &slow, LATE_SILENT, 5000);
     ck_assert(!is_refused(1, 5000));
 }
 END_TEST
@@ -89,10 +89,10 @@ START_TEST(a_late_answer)
 {
     struct late_statement first;
 
-    ck_assert(late_begin(&late, &first, 1, 1000));
+    ck_assert(late_nodes_begin(&late, &first, 1, 1000));
     miss(1, 1000, 1250);
     ck_assert(is_refused(1, 1300));
-    late_end(&late, &first, LATE_ANSWERED, 1310);
+    late_nodes_end(&late, &first, LATE_ANSWERED, 1310);
     ck_assert(!is_refused(1, 1310));
 }
 END_TEST
@@ -104,13 +104,13 @@ START_TEST(few_may_wait_long)
     static const bool goes_on[] = {true, true, false, true, false};
 
     for (int i = 0; i < 5; i++) {
-        ck_assert(late_begin(&late, &statements[i], nodes[i], 1000));
-        ck_assert_int_eq(late_goes_on(&late, &statements[i]), goes_on[i]);
+        ck_assert(late_nodes_begin(&late, &statements[i], nodes[i], 1000));
+        ck_assert_int_eq(late_nodes_go_on(&late, &statements[i]), goes_on[i]);
     }
-    ck_assert(late_goes_on(&late, &statements[0])); /* counted once */
+    ck_assert(late_nodes_go_on(&late, &statements[0])); /* counted once */
     ck_assert_int_eq(late.n_waiting, 3);
     for (int i = 0; i < 5; i++)
-        late_end(&late, &statements[i], LATE_UNCLEAR, 1500);
+        late_nodes_end(&late, &statements[i], LATE_UNCLEAR, 1500);
     ck_assert_int_eq(late.n_waiting, 0);
     ck_assert_int_eq(late.nodes[1].n_waiting, 0);
     ck_assert_int_eq(late.nodes[2].n_waiting, 0);
@@ -123,7 +123,7 @@ START_TEST(no_statement)
     struct late_statement none = {.node = NULL};
 
     late.most = 0;
-    ck_assert(late_goes_on(&late, &none));
+    ck_assert(late_nodes_go_on(&late, &none));
     ck_assert_int_eq(late.n_waiting, 0);
 }
 END_TEST
@@ -137,14 +137,14 @@ START_TEST(nodes_of_many_accounts)
 
     for (int i = 0; i < 4 * LATE_N_ACCOUNTS; i++) {
         snprintf(id, sizeof id, "ac_%027d", i);
-        ck_assert_msg(!late_find_node(&late, id, 1000, &node), "%s", id);
-        late_learn_node(&late, id, i, 11000);
-        ck_assert_msg(late_find_node(&late, id, 10999, &node) && node == i, "%s", id);
-        ck_assert_msg(!late_find_node(&late, id, 11000, &node), "%s", id);
+        ck_assert_msg(!late_nodes_find(&late, id, 1000, &node), "%s", id);
+        late_nodes_learn(&late, id, i, 11000);
+        ck_assert_msg(late_nodes_find(&late, id, 10999, &node) && node == i, "%s", id);
+        ck_assert_msg(!late_nodes_find(&late, id, 11000, &node), "%s", id);
     }
     for (int i = 0; i < 4 * LATE_N_ACCOUNTS; i++) {
         snprintf(id, sizeof id, "ac_%027d", i);
-        if (late_find_node(&late, id, 1000, &node)) {
+        if (late_nodes_find(&late, id, 1000, &node)) {
             ck_assert_int_eq(node, i);
             n++;
         }
@@ -154,9 +154,9 @@ START_TEST(nodes_of_many_accounts)
 }
 END_TEST
 
-Suite *nodes_late_suite(void)
+Suite *late_nodes_suite(void)
 {
-    Suite *suite = suite_create("nodes/late");
+    Suite *suite = suite_create("nodes/late_nodes");
     TCase *tcase = tcase_create("late nodes");
 
     tcase_add_checked_fixture(tcase, start_over, NULL);

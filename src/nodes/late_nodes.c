@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is known of nodes that do not answer. */
-#include "nodes/late.h"
+#include "nodes/late_nodes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +14,8 @@ static size_t place_of_account(const char *account_id)
     return text_hash(text_of(account_id)) % LATE_N_ACCOUNTS;
 }
 
-bool late_find_node(const struct late_nodes *late, const char *account_id, int64_t now_ms,
-                    int *node)
+bool late_nodes_find(const struct late_nodes *late, const char *account_id, int64_t now_ms,
+                     int *node)
 {
     size_t i = place_of_account(account_id);
 
@@ -24,7 +24,7 @@ bool late_find_node(const struct late_nodes *late, const char *account_id, int64
            strcmp(late->accounts[i].account_id, account_id) == 0;
 }
 
-void late_learn_node(struct late_nodes *late, const char *account_id, int node, int64_t until_ms)
+void late_nodes_learn(struct late_nodes *late, const char *account_id, int node, int64_t until_ms)
 {
     size_t i = place_of_account(account_id);
 
@@ -52,7 +52,8 @@ static bool is_any_refused(const struct late_nodes *late, int64_t now_ms)
     return false;
 }
 
-bool late_begin(struct late_nodes *late, struct late_statement *statement, int node, int64_t now_ms)
+bool late_nodes_begin(struct late_nodes *late, struct late_statement *statement, int node,
+                      int64_t now_ms)
 {
     struct late_node *place =
         &late->nodes[node == LATE_ANY_NODE ? LATE_N_NODES : node % LATE_N_NODES];
@@ -72,7 +73,7 @@ static bool is_unheard(const struct late_statement *statement)
     return statement->node->answered_ms < statement->began_ms;
 }
 
-bool late_goes_on(struct late_nodes *late, struct late_statement *statement)
+bool late_nodes_go_on(struct late_nodes *late, struct late_statement *statement)
 {
     if (!statement->node || statement->is_waiting)
         return true;
@@ -86,8 +87,8 @@ bool late_goes_on(struct late_nodes *late, struct late_statement *statement)
     return true;
 }
 
-void late_end(struct late_nodes *late, struct late_statement *statement, enum late_end end,
-              int64_t now_ms)
+void late_nodes_end(struct late_nodes *late, struct late_statement *statement, enum late_end end,
+                    int64_t now_ms)
 {
     struct late_node *node = statement->node;
 

@@ -2,8 +2,8 @@
 /* Nodes that do not answer, where the rows are on several nodes.  Few lanes wait for such a node,
  * and other requests for its accounts are refused, so that they leave lanes to accounts on other
  * nodes. */
-#ifndef ADIT_NODES_LATE_H
-#define ADIT_NODES_LATE_H
+#ifndef ADIT_NODES_LATE_NODES_H
+#define ADIT_NODES_LATE_NODES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,12 +47,12 @@ struct late_nodes {
 };
 
 /* Finds the node of an account, if it was learned and that still counts. */
-MUST_CHECK bool late_find_node(const struct late_nodes *late, const char *account_id,
-                               int64_t now_ms, int *node);
+MUST_CHECK bool late_nodes_find(const struct late_nodes *late, const char *account_id,
+                                int64_t now_ms, int *node);
 
 /* Notes the node of an account until then; LATE_ANY_NODE: nobody knows it.  May forget another
  * account's. */
-void late_learn_node(struct late_nodes *late, const char *account_id, int node, int64_t until_ms);
+void late_nodes_learn(struct late_nodes *late, const char *account_id, int node, int64_t until_ms);
 
 /* A lane's statement.  All zero: none. */
 struct late_statement {
@@ -64,12 +64,12 @@ struct late_statement {
 
 /* Begins a statement for a node.  Returns false if it is refused, because the node does not
  * answer. */
-MUST_CHECK bool late_begin(struct late_nodes *late, struct late_statement *statement, int node,
-                           int64_t now_ms);
+MUST_CHECK bool late_nodes_begin(struct late_nodes *late, struct late_statement *statement,
+                                 int node, int64_t now_ms);
 
 /* Returns whether a statement that has waited long may wait on.  It may if its node has answered
  * others meanwhile, or few lanes wait. */
-MUST_CHECK bool late_goes_on(struct late_nodes *late, struct late_statement *statement);
+MUST_CHECK bool late_nodes_go_on(struct late_nodes *late, struct late_statement *statement);
 
 enum late_end {
     LATE_ANSWERED, /* the node did */
@@ -78,7 +78,7 @@ enum late_end {
 };
 
 /* Ends a statement.  Does nothing if none was begun. */
-void late_end(struct late_nodes *late, struct late_statement *statement, enum late_end end,
-              int64_t now_ms);
+void late_nodes_end(struct late_nodes *late, struct late_statement *statement, enum late_end end,
+                    int64_t now_ms);
 
 #endif
