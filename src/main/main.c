@@ -12,7 +12,7 @@
 #include "base/standard_fds.h"
 #include "conf/print.h"
 #include "confined/confined.h"
-#include "main/process.h"
+#include "main/responder.h"
 #include "main/worker.h"
 #include "serve/workers.h"
 #include "serve/cgi.h"
@@ -124,61 +124,61 @@ static int parse_options(int argc, char **argv, struct options *options)
 /* A responder that a web server has started ends when the web server says so, without draining.
  * mod_fcgid starts several programs, each with descriptor 0.  Each would count for itself, and a
  * scrape would reach any of them: so none counts. */
-static int run_workers(struct process *process, const struct options *options, bool has_socket)
+static int run_workers(struct responder *responder, const struct options *options, bool has_socket)
 {
     size_t n_default = has_socket ? workers_default() : 1;
     size_t n = options->n_workers ? options->n_workers : n_default;
     bool is_alone = n == 1 && !options->place.path;
     struct workers_plan plan = {.n = n,
-                                .drain_ms = has_socket ? process->conf.drain_ms : 0,
+                                .drain_ms = has_socket ? responder->conf.drain_ms : 0,
                                 .run = worker_serve_fcgi,
-                                .context = process,
-                                .log = &process->conf.log,
-                                .kept = &process->kept};
+                                .context = responder,
+                                .log = &responder->conf.log,
+                                .kept = &responder->kept};
     int status = EXIT_FAILURE;
 
-    process->drain_ms = plan.drain_ms;
-    if (!(is_alone && !has_socket) && !process_count(process, n))
+    responder->drain_ms = plan.drain_ms;
+    if (!(is_alone && !has_socket) && !responder_count(responder, n))
         return EXIT_FAILURE;
-    if (!kept_open(&process->kept)) {
-        process_fault(&process->conf.log, "socketpair", "cannot keep connections");
-        return EXIT_FAILURE;
-    }
-    if (is_alone && plan.drain_ms == 0 && process->kept.pair[0] < 0)
-        return worker_serve_fcgi(process, 0);
-    if (n > 1 && !serve_handover_open(process->handover)) {
-        process_fault(&process->conf.log, "socketpair", "cannot connect the workers");
+    if (!kept_open(&responder->kept)) {
+        process_fault(&responder->conf.log, "socketpair", "cannot keep connections");
         return EXIT_FAILURE;
     }
-    plan.metrics = process->metrics;
+    if (is_alone && plan.drain_ms == 0 && responder->kept.pair[0] < 0)
+        return worker_serve_fcgi(responder, 0);
+    if (n > 1 && !serve_handover_open(responder->handover)) {
+        process_fault(&responder->conf.log, "socketpair", "cannot connect the workers");
+        return EXIT_FAILURE;
+    }
+    plan.metrics = responder->metrics;
     if (workers_run(&plan, &status) && options->place.path)
         unlink(options->place.path);
     return status;
 }
 
-static int run_responder(struct process *process, const struct options *options)
+static int run_responder(struct responder *responder, const struct options *options)
 {
-    const struct log *log = &process->conf.log;
-    const struct confined_needs needs = {.conf = &process->conf,
-                                         .conninfo = process->conf.conninfo};
+    const struct log *log = &responder->conf.log;
+    const struct confined_needs needs = {.conf = &responder->conf,
+                                         .conninfo = responder->conf.conninfo};
     int fd;
 
     if (options->check_confinement)
         return confined_check(&needs) ? EXIT_SUCCESS : EXIT_FAILURE;
-    if (!serve_listen(&options->place, &process->kept, log, &fd))
+    if (!serve_listen(&options->place, &responder->kept, log, &fd))
         return EXIT_FAILURE;
     if (fd < 0 && serve_is_cgi())
-        return worker_serve_cgi(process);
+        return worker_serve_cgi(responder);
     if (fd >= 0)
-        process->listen_fd = fd;
-    serve_tell_ready(&process->kept, log);
-    return run_workers(process, options, fd >= 0);
+        responder->listen_fd = fd;
+    serve_tell_ready(&responder->kept, log);
+    return run_workers(responder, options, fd >= 0);
 }
 
 int main(int argc, char **argv)
 {
     struct options options = {.place.mode = 0660};
-    struct process process = {
+    struct responder responder = {
         .listen_fd = STDIN_FILENO, .handover = {-1, -1}, .kept = {.pair = {-1, -1}}};
     int status = standard_fds_fill() ? parse_options(argc, argv, &options) : EXIT_FAILURE;
 
@@ -186,8 +186,8 @@ int main(int argc, char **argv)
         return status;
     process_set_signals();
     process_forbid_cores();
-    status = process_open(&process, options.conf_path) ? run_responder(&process, &options)
-                                                       : EXIT_FAILURE;
-    process_close(&process);
+    status = responder_open(&responder, options.conf_path) ? run_responder(&responder, &options)
+                                                           : EXIT_FAILURE;
+    responder_close(&responder);
     return status;
 }

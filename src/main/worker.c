@@ -31,7 +31,7 @@
 
 /* The state for one request at a time. */
 struct answerer {
-    const struct process *process;
+    const struct responder *responder;
     const struct api_settings *settings;
     struct wait wait;
     struct pg *pg;
@@ -47,13 +47,13 @@ struct answerer {
 
 static bool answerer_open(struct answerer *answerer, struct pg_pipeline *pipeline)
 {
-    answerer->pg = pg_new(answerer->process->conf.conninfo, &answerer->wait);
+    answerer->pg = pg_new(answerer->responder->conf.conninfo, &answerer->wait);
     if (answerer->pg) {
-        nodes_place(answerer->pg, answerer->process->conf.is_by_account);
+        nodes_place(answerer->pg, answerer->responder->conf.is_by_account);
         pg_use_pipeline(answerer->pg, pipeline);
         pg_count_in(answerer->pg, answerer->settings->counts);
     }
-    answerer->store = answerer->pg ? store_new(answerer->pg, answerer->process->keyring) : NULL;
+    answerer->store = answerer->pg ? store_new(answerer->pg, answerer->responder->keyring) : NULL;
     if (!answerer->store || !answerer->uses || !response_reserve(&answerer->response))
         return false;
     store_note_uses(answerer->store, answerer->uses);
@@ -94,7 +94,7 @@ static void write_uses(const struct answerer *answerer, struct pg *pg)
     if (!key_uses_write(answerer->uses, pg, clock_steady_ms(), &arena, &err)) {
         const struct log_pair pairs[] = {{"cause", error_reason(&err)}, {NULL, NULL}};
 
-        log_often(&answerer->process->conf.log, LOG_LEVEL_WARNING,
+        log_often(&answerer->responder->conf.log, LOG_LEVEL_WARNING,
                   "cannot store when keys were last used", NULL, pairs);
     }
     arena_free(&arena);
@@ -107,14 +107,14 @@ static void look_at_database(const struct answerer *answerer)
 
     pg_start_request(answerer->pg, NULL, NULL);
     pg_count_in(answerer->pg, NULL);
-    metrics_put_look(answerer->process->metrics, store_ready(answerer->store, &err));
+    metrics_put_look(answerer->responder->metrics, store_ready(answerer->store, &err));
     pg_count_in(answerer->pg, answerer->settings->counts);
 }
 
 static void do_chore_in_lane(void *context)
 {
     const struct answerer *answerer = context;
-    struct metrics *metrics = answerer->process->metrics;
+    struct metrics *metrics = answerer->responder->metrics;
 
     if (metrics && metrics_take_look(metrics, clock_steady_ms()))
         look_at_database(answerer);
@@ -124,7 +124,7 @@ static void do_chore_in_lane(void *context)
 
 /* A worker. */
 struct worker {
-    const struct process *process;
+    const struct responder *responder;
     struct api_settings settings;
     struct ident_random random;
     struct pg_pipeline *pipeline;
@@ -159,7 +159,7 @@ static void receive_pipeline(void *context)
 static int64_t chore_due_ms(void *context)
 {
     const struct worker *worker = context;
-    const struct metrics *metrics = worker->process->metrics;
+    const struct metrics *metrics = worker->responder->metrics;
     int64_t uses_ms = key_uses_due_ms(worker->uses);
     int64_t look_ms = metrics ? (int64_t)metrics_get(&metrics->look_due_ms) : INT64_MAX;
 
@@ -173,10 +173,10 @@ static void write_last_uses(const struct worker *worker)
 
     if (!worker->uses || key_uses_due_ms(worker->uses) == INT64_MAX)
         return;
-    pg = pg_new(worker->process->conf.conninfo, &wait_alone);
+    pg = pg_new(worker->responder->conf.conninfo, &wait_alone);
     if (pg) {
         pg_set_timeout(pg, LAST_USES_TIMEOUT_MS);
-        nodes_place(pg, worker->process->conf.is_by_account);
+        nodes_place(pg, worker->responder->conf.is_by_account);
         write_uses(&worker->answerers[0], pg);
     }
     pg_free(pg);
@@ -184,11 +184,11 @@ static void write_last_uses(const struct worker *worker)
 
 static bool worker_open(struct worker *worker, struct serve *serve)
 {
-    const struct process *process = worker->process;
+    const struct responder *responder = worker->responder;
 
     if (!worker->pipeline)
         return false;
-    worker->at_once.store = store_new(NULL, process->keyring);
+    worker->at_once.store = store_new(NULL, responder->keyring);
     pg_pipeline_count_in(worker->pipeline, worker->settings.counts);
     pg_pipeline_share_outage(worker->pipeline, &worker->outage);
     serve_count_in(serve, worker->settings.counts);
@@ -197,7 +197,7 @@ static bool worker_open(struct worker *worker, struct serve *serve)
     for (int i = 0; i < LANES; i++) {
         struct answerer *answerer = &worker->answerers[i];
 
-        answerer->process = process;
+        answerer->responder = responder;
         answerer->uses = worker->uses;
         answerer->filters = &worker->filters;
         answerer->page_rows = &worker->page_rows;
@@ -221,19 +221,19 @@ static void worker_close(struct worker *worker)
     key_uses_free(worker->uses);
 }
 
-static void confine_worker(const struct process *process)
+static void confine_worker(const struct responder *responder)
 {
     confined_enter(
-        &(struct confined_needs){.conf = &process->conf, .conninfo = process->conf.conninfo});
+        &(struct confined_needs){.conf = &responder->conf, .conninfo = responder->conf.conninfo});
 }
 
-int worker_serve_fcgi(void *process_of_worker, size_t which)
+int worker_serve_fcgi(void *responder_of_worker, size_t which)
 {
-    const struct process *process = process_of_worker;
-    struct worker worker = {.process = process,
-                            .pipeline = pg_pipeline_new(process->conf.conninfo),
+    const struct responder *responder = responder_of_worker;
+    struct worker worker = {.responder = responder,
+                            .pipeline = pg_pipeline_new(responder->conf.conninfo),
                             .uses = key_uses_new(),
-                            .settings = process->settings};
+                            .settings = responder->settings};
     const struct serve_callbacks callbacks = {.sort = api_work,
                                               .caller = api_caller,
                                               .answer_at_once = answer_at_once,
@@ -242,26 +242,26 @@ int worker_serve_fcgi(void *process_of_worker, size_t which)
                                               .context = &worker,
                                               .chore_due_ms = chore_due_ms,
                                               .do_chore = do_chore_in_lane};
-    const struct request_wants wants = {.version = process->settings.names.version_variable};
+    const struct request_wants wants = {.version = responder->settings.names.version_variable};
     struct serve *serve =
-        serve_open(process->listen_fd, process->handover, &wants, &process->conf.log);
+        serve_open(responder->listen_fd, responder->handover, &wants, &responder->conf.log);
     bool ok = false;
 
     worker.settings.random = &worker.random;
-    if (process->metrics)
-        worker.settings.counts = &process->metrics->slots[which];
+    if (responder->metrics)
+        worker.settings.counts = &responder->metrics->slots[which];
     if (!serve) {
-        process_cannot_start(&process->conf.log, "the socket cannot be used");
+        process_cannot_start(&responder->conf.log, "the socket cannot be used");
     } else if (!worker_open(&worker, serve)) {
-        process_cannot_start(&process->conf.log, "out of memory");
+        process_cannot_start(&responder->conf.log, "out of memory");
     } else {
         process_let_others_finish();
         /* Before it reads a client's first byte, and after it has opened what it needs. */
-        confine_worker(process);
-        serve_set_drain(serve, process->drain_ms);
-        serve_pass_on(serve, process->kept.pair[0]);
-        for (size_t i = 0; i < process->kept.n; i++)
-            serve_adopt(serve, process->kept.fds[i]);
+        confine_worker(responder);
+        serve_set_drain(serve, responder->drain_ms);
+        serve_pass_on(serve, responder->kept.pair[0]);
+        for (size_t i = 0; i < responder->kept.n; i++)
+            serve_adopt(serve, responder->kept.fds[i]);
         serve_run(serve, &callbacks);
         ok = true;
     }
@@ -280,26 +280,26 @@ static void write_use_of_cgi(const struct answerer *answerer)
     write_uses(answerer, answerer->pg);
 }
 
-int worker_serve_cgi(const struct process *process)
+int worker_serve_cgi(const struct responder *responder)
 {
-    struct answerer answerer = {.process = process,
-                                .settings = &process->settings,
+    struct answerer answerer = {.responder = responder,
+                                .settings = &responder->settings,
                                 .wait = wait_alone,
                                 .uses = key_uses_new()};
-    const struct request_wants wants = {.version = process->settings.names.version_variable};
+    const struct request_wants wants = {.version = responder->settings.names.version_variable};
     struct request request;
     struct buf body = {0};
-    bool ok =
-        answerer_open(&answerer, NULL) || process_cannot_start(&process->conf.log, "out of memory");
+    bool ok = answerer_open(&answerer, NULL) ||
+              process_cannot_start(&responder->conf.log, "out of memory");
 
     alarm(CGI_TIMEOUT_S);
-    confine_worker(process);
+    confine_worker(responder);
     if (ok && serve_cgi_read(&request, &body, &wants)) {
         ok = serve_cgi_answer(answer_in_lane(&answerer, &request));
         write_use_of_cgi(&answerer);
     } else if (ok) {
         ok = process_cannot_start(
-            &process->conf.log,
+            &responder->conf.log,
             "descriptor 0 is not a listening socket, and there is no CGI request; start with "
             "--listen unix:PATH");
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The state that all workers share, set up before they start. */
-#ifndef ADIT_MAIN_PROCESS_H
-#define ADIT_MAIN_PROCESS_H
+#ifndef ADIT_MAIN_RESPONDER_H
+#define ADIT_MAIN_RESPONDER_H
 
 #include <stdbool.h>
 
@@ -13,7 +13,7 @@
 #include "serve/kept.h"
 #include "keyring/keyring.h"
 
-struct process {
+struct responder {
     struct conf conf;
     struct api_settings settings;
     struct log_limit log_limit;
@@ -27,14 +27,14 @@ struct process {
 };
 
 /* Reads the settings from conf_path, or from the first default place if it is NULL, and loads the
- * keys of client secrets.  Returns false after it has logged why; the caller calls process_close()
- * either way. */
-MUST_CHECK bool process_open(struct process *process, const char *conf_path);
+ * keys of client secrets.  Returns false after it has logged why; the caller calls
+ * responder_close() either way. */
+MUST_CHECK bool responder_open(struct responder *responder, const char *conf_path);
 
 /* Makes the memory in which so many workers count.  Returns false after it has logged why. */
-MUST_CHECK bool process_count(struct process *process, size_t n_workers);
+MUST_CHECK bool responder_count(struct responder *responder, size_t n_workers);
 
 /* Frees the settings, and wipes and frees the keys.  Descriptors stay open. */
-void process_close(struct process *process);
+void responder_close(struct responder *responder);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sets up the state that all workers share. */
-#include "main/process.h"
+#include "main/responder.h"
 
 #include <stdio.h>
 #include <syslog.h>
@@ -10,10 +10,10 @@
 #include "http/names.h"
 #include "http/route.h"
 
-static void fill_settings(struct process *process)
+static void fill_settings(struct responder *responder)
 {
-    struct api_settings *settings = &process->settings;
-    const struct conf *conf = &process->conf;
+    struct api_settings *settings = &responder->settings;
+    const struct conf *conf = &responder->conf;
 
     names_fill(&settings->names, conf->service_name);
     for (size_t i = 0; i < OAUTH_N_PROVIDERS; i++) {
@@ -28,42 +28,42 @@ static void fill_settings(struct process *process)
     settings->log = conf->log;
 }
 
-bool process_open(struct process *process, const char *conf_path)
+bool responder_open(struct responder *responder, const char *conf_path)
 {
     const struct log early = {.level = LOG_LEVEL_INFO, .target = LOG_TARGET_STDERR};
     char reason[CONF_REASON_SIZE] = "";
     const char *route;
 
-    if (!conf_read(&process->conf, conf_path, reason))
+    if (!conf_read(&responder->conf, conf_path, reason))
         return process_cannot_start(&early, reason);
     openlog("adit", LOG_PID, LOG_DAEMON);
-    process->conf.log.limit = &process->log_limit;
-    fill_settings(process);
+    responder->conf.log.limit = &responder->log_limit;
+    fill_settings(responder);
     if (!route_table_fits(api_routes, &route)) {
         snprintf(reason, sizeof reason, "the route %s has too many identifiers or parameters",
                  route);
-        return process_cannot_start(&process->conf.log, reason);
+        return process_cannot_start(&responder->conf.log, reason);
     }
     if (!crypt_start())
-        return process_cannot_start(&process->conf.log, "libcrypto does not work");
-    process->keyring = keyring_load(process->conf.key_file, reason, sizeof reason);
-    if (!process->keyring)
-        return process_cannot_start(&process->conf.log, reason);
+        return process_cannot_start(&responder->conf.log, "libcrypto does not work");
+    responder->keyring = keyring_load(responder->conf.key_file, reason, sizeof reason);
+    if (!responder->keyring)
+        return process_cannot_start(&responder->conf.log, reason);
     return true;
 }
 
-bool process_count(struct process *process, size_t n_workers)
+bool responder_count(struct responder *responder, size_t n_workers)
 {
-    process->n_workers = n_workers;
-    process->metrics = metrics_new(n_workers);
-    process->settings.metrics = process->metrics;
-    return process->metrics ||
-           process_fault(&process->conf.log, "mmap", "cannot share memory with the workers");
+    responder->n_workers = n_workers;
+    responder->metrics = metrics_new(n_workers);
+    responder->settings.metrics = responder->metrics;
+    return responder->metrics ||
+           process_fault(&responder->conf.log, "mmap", "cannot share memory with the workers");
 }
 
-void process_close(struct process *process)
+void responder_close(struct responder *responder)
 {
-    metrics_free(process->metrics, process->n_workers);
-    keyring_free(process->keyring);
-    conf_free(&process->conf);
+    metrics_free(responder->metrics, responder->n_workers);
+    keyring_free(responder->keyring);
+    conf_free(&responder->conf);
 }
