@@ -2,7 +2,7 @@
 /* Warnings of what lets in whom it may not be meant to. */
 #include "ctl/admission.h"
 
-#include "ctl/plain.h"
+#include "ctl/terminal.h"
 #include "model/oauth_admission.h"
 
 /* Warnings that are printed. */
@@ -33,7 +33,7 @@ static void say_admission(const struct conf *conf, const struct oauth_module *mo
 static void add_warning(struct admission_warnings *warnings, struct buf *line)
 {
     if (line->len > 0 && warnings->n++ < NAMED_MAX)
-        plain_put_warning(warnings->out, buf_text(line));
+        terminal_put_warning(warnings->out, buf_text(line));
     buf_free(line);
 }
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
-#include "ctl/plain.h"
+#include "ctl/terminal.h"
 #include "json/write.h"
 
 #define GAP 2 /* spaces between the columns of a terminal */
@@ -98,7 +98,7 @@ static void print_cell(struct text value)
 {
     struct buf plain = {0};
 
-    plain_put(&plain, value);
+    terminal_put(&plain, value);
     print_buf(&plain);
 }
 

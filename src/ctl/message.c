@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "ctl/plain.h"
+#include "ctl/terminal.h"
 
 static void say(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
@@ -23,7 +23,7 @@ static void say(const char *format, va_list args)
         fputs("aditctl: out of memory\n", stderr);
         return;
     }
-    plain_put_message(&shown, text_of(message));
+    terminal_put_message(&shown, text_of(message));
     fprintf(stderr, "aditctl: %s\n", shown.failed ? "out of memory" : buf_text(&shown).s);
     buf_free(&shown);
     free(message);

@@ -11,7 +11,7 @@
  * exits with CTL_CANNOT_TELL instead of CTL_FAILED. */
 enum { CTL_OK = 0, CTL_FAILED = 1, CTL_NO = 1, CTL_USAGE = 2, CTL_CANNOT_TELL = 3 };
 
-/* Print "aditctl: ..." and a newline on standard error, as plain_put_message() shows it.  Return
+/* Print "aditctl: ..." and a newline on standard error, as terminal_put_message() shows it.  Return
  * nothing, CTL_FAILED and CTL_USAGE. */
 void ctl_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int ctl_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

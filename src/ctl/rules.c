@@ -6,8 +6,8 @@
 
 #include "ctl/listing.h"
 #include "ctl/open_file.h"
-#include "ctl/plain.h"
 #include "ctl/progress.h"
+#include "ctl/terminal.h"
 #include "model/acl.h"
 #include "model/key_scan.h"
 #include "model/public_key.h"
@@ -284,7 +284,7 @@ static void print_refusal(const struct search *search, const char *fingerprint)
     if (search->n_superseded > 0)
         buf_printf(&line, "; %lld more do%s not count: superseded by another owner's",
                    (long long)search->n_superseded, search->n_superseded == 1 ? "es" : "");
-    plain_put(&plain, buf_text(&line));
+    terminal_put(&plain, buf_text(&line));
     puts(line.failed || plain.failed ? "out of memory" : plain.data);
     buf_free(&line);
     buf_free(&plain);

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "ctl/plain.h"
+#include "ctl/terminal.h"
 
 /* A message that a finding fits into. */
 #define MESSAGE_SIZE 2048
@@ -17,7 +17,7 @@ static void print_plain(const char *level, const char *what, const char *message
     struct buf plain = {0};
 
     buf_printf(&line, "%-8s %-9s %s", level, what, message);
-    plain_put(&plain, buf_text(&line));
+    terminal_put(&plain, buf_text(&line));
     puts(line.failed || plain.failed ? "out of memory" : plain.data);
     buf_free(&line);
     buf_free(&plain);

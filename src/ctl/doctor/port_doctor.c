@@ -12,7 +12,7 @@
 #include "ask/ask.h"
 #include "base/number.h"
 #include "ctl/doctor/doctor.h"
-#include "ctl/plain.h"
+#include "ctl/terminal.h"
 
 /* sshd refuses lower ports to every user but root. */
 #define LOWEST_PORT 1024
@@ -119,7 +119,7 @@ static void read_name(const char *pid, char name[NAME_SIZE])
     file = fopen(path, "re");
     if (file && fgets(line, sizeof line, file)) {
         line[strcspn(line, "\n")] = '\0';
-        plain_put(&plain, text_of(line));
+        terminal_put(&plain, text_of(line));
     }
     if (file)
         fclose(file);

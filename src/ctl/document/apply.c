@@ -6,9 +6,9 @@
 #include "ctl/accounts.h"
 #include "ctl/document/plan_lock.h"
 #include "ctl/listing.h"
-#include "ctl/plain.h"
 #include "ctl/question.h"
 #include "ctl/retry.h"
+#include "ctl/terminal.h"
 
 /* Listed before the question; diff lists all. */
 #define MAX_DELETIONS_SHOWN 20
@@ -213,7 +213,7 @@ static size_t list_deletions(const struct plan *plan, struct buf *lines, struct 
         write_id(lines, entry);
         buf_puts(lines, name.s ? "  " : "");
         if (name.s)
-            plain_put(lines, name);
+            terminal_put(lines, name);
         buf_puts(lines, "\n");
         if (!lines->failed && !plan->changes[i]->goes_with_owner)
             buf_add(agreed, lines->data + start, lines->len - start);

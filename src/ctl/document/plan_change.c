@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ctl/plain.h"
+#include "ctl/terminal.h"
 
 bool plan_out_of_memory(void)
 {
@@ -28,7 +28,7 @@ void plan_warn(struct plan *plan, const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    plain_put_warning(&plan->warnings, text_of(what));
+    terminal_put_warning(&plan->warnings, text_of(what));
 }
 
 struct plan_change *plan_new_change(struct plan *plan, enum document_verb verb,

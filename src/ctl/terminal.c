@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes text safe and short enough for a terminal. */
-#include "ctl/plain.h"
+#include "ctl/terminal.h"
 
 #include "base/invisible.h"
 #include "base/utf8.h"
@@ -27,7 +27,7 @@ static bool is_plain(uint32_t point, int *n_joins)
     return kind != INVISIBLE_NOTHING && !utf8_is_control(point);
 }
 
-void plain_put(struct buf *out, struct text text)
+void terminal_put(struct buf *out, struct text text)
 {
     const unsigned char *at = (const unsigned char *)text.s;
     const unsigned char *end = at + text.len;
@@ -44,10 +44,10 @@ void plain_put(struct buf *out, struct text text)
     }
 }
 
-void plain_put_warning(struct buf *out, struct text text)
+void terminal_put_warning(struct buf *out, struct text text)
 {
     buf_puts(out, "aditctl: warning: ");
-    plain_put(out, text);
+    terminal_put(out, text);
     buf_puts(out, "\n");
 }
 
@@ -84,12 +84,12 @@ static void put_words(struct buf *out, struct text text)
     }
 }
 
-void plain_put_message(struct buf *out, struct text message)
+void terminal_put_message(struct buf *out, struct text message)
 {
     struct buf plain = {0};
     struct buf cut = {0};
 
-    plain_put(&plain, message);
+    terminal_put(&plain, message);
     put_words(&cut, buf_text(&plain));
     if (cut.len <= MESSAGE_MAX) {
         buf_add(out, cut.data ? cut.data : "", cut.len);
