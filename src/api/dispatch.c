@@ -332,43 +332,6 @@ static bool handle(struct call *call, struct buf *allow, struct buf *base_url, s
     return gate_peer(call, err) && run_handler(call, err) && gate_answer(call, err);
 }
 
-void *call_input(struct call *call, size_t size, struct error *err)
-{
-    call->input = arena_alloc(call->arena, size);
-    if (!call->input)
-        error_set(err, ERR_OUT_OF_MEMORY);
-    return call->input;
-}
-
-bool call_answer(struct call *call, int status)
-{
-    response_finish(call->response, status);
-    return true;
-}
-
-bool call_answer_resource(struct call *call, int status, int64_t revision, call_write *write,
-                          const void *resource, struct error *err)
-{
-    char etag[ETAG_SIZE];
-
-    if (only_reads(call)) {
-        switch (precondition_check(&call->store_request.condition, revision)) {
-        case PRECONDITION_FAILED:
-            return error_set(err, ERR_PRECONDITION_FAILED);
-        case PRECONDITION_NOT_MODIFIED:
-            status = 304;
-            break;
-        case PRECONDITION_HOLDS:
-            break;
-        }
-    }
-    etag_write(etag, revision);
-    response_header(call->response, "ETag", etag);
-    if (status != 304)
-        write(call, resource);
-    return call_answer(call, status);
-}
-
 /* Logged as a warning: somebody may be guessing keys. */
 static bool is_refused_key(int status)
 {

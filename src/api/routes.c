@@ -71,8 +71,3 @@ const struct route api_routes[] = {
 
 _Static_assert(sizeof api_routes / sizeof api_routes[0] <= METRICS_MAX_ROUTES,
                "METRICS_MAX_ROUTES holds every row");
-
-bool api_route_reads_only(const struct route *route)
-{
-    return route->is_public || key_set_reads_only(route->keys);
-}
