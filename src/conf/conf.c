@@ -14,7 +14,6 @@
 #include "base/utf8.h"
 #include "conf/base_url.h"
 #include "conf/file.h"
-#include "conf/parse.h"
 #include "conf/providers.h"
 #include "conf/setting.h"
 #include "conf/value.h"
@@ -493,7 +492,7 @@ static bool name_session_number(struct conf *conf)
     return *conf_value(conf, setting, 0) || replace(place_of(conf, setting, 0), strdup(number));
 }
 
-static bool complete(struct conf *conf, char *reason)
+bool conf_complete(struct conf *conf, char *reason)
 {
     const char *path = conf->path ? conf->path : ADIT_CONF_PATH;
 
@@ -503,35 +502,6 @@ static bool complete(struct conf *conf, char *reason)
         return true;
     snprintf(reason, CONF_REASON_SIZE, "out of memory");
     return false;
-}
-
-static bool set_defaults(struct conf *conf)
-{
-    for (size_t i = 0; i < conf_n_settings; i++) {
-        for (size_t which = 0; which < conf_n_values(&conf_settings[i]); which++) {
-            if (conf_set(conf, &conf_settings[i], which, conf_settings[i].standard))
-                return false;
-        }
-    }
-    return true;
-}
-
-bool conf_read(struct conf *conf, const char *path, char reason[CONF_REASON_SIZE])
-{
-    FILE *file = NULL;
-    bool ok;
-
-    *conf = (struct conf){.path = NULL};
-    if (!set_defaults(conf)) {
-        snprintf(reason, CONF_REASON_SIZE, "out of memory");
-        return false;
-    }
-    if (!conf_file_open(path, &conf->path, &file, reason))
-        return false;
-    ok = !file || conf_parse(conf, file, reason);
-    if (file)
-        fclose(file);
-    return ok && complete(conf, reason);
 }
 
 void conf_free(struct conf *conf)

@@ -55,4 +55,8 @@ MUST_CHECK const char *conf_value(const struct conf *conf, const struct conf_set
 MUST_CHECK const char *conf_set(struct conf *conf, const struct conf_setting *setting, size_t which,
                                 const char *value);
 
+/* Sets what follows from other values, once all are set.  Returns false with a reason of at most
+ * CONF_REASON_SIZE bytes if memory runs out. */
+MUST_CHECK bool conf_complete(struct conf *conf, char *reason);
+
 #endif
