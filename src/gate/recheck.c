@@ -224,8 +224,8 @@ static void end_session(struct gate_call *call, const struct visitor_session *se
 
 /* Takes over the provider's answer.  Other cookies of the session hold what it said before, and a
  * longer interval, or none, may come: they obey the row of a session that has lost something. */
-static bool take_identity(struct gate_call *call, struct visitor_session *session,
-                          struct identity *identity, const char **why)
+static bool take_over(struct gate_call *call, struct visitor_session *session,
+                      struct identity *identity, const char **why)
 {
     const struct visitor_session before = *session;
     const bool has_lost = rules_has_lost(&session->identity, identity);
@@ -276,7 +276,7 @@ static enum provider_outcome ask_provider(struct gate_call *call, struct visitor
     }
     if (outcome == PROVIDER_ANSWERED)
         outcome = judge_name(session, &identity, &asking.why);
-    if (outcome == PROVIDER_ANSWERED && !take_identity(call, session, &identity, &asking.why))
+    if (outcome == PROVIDER_ANSWERED && !take_over(call, session, &identity, &asking.why))
         outcome = PROVIDER_AWAY;
     if (outcome == PROVIDER_ANSWERED)
         return outcome;
