@@ -50,6 +50,11 @@
 
 /* clang-format off */
 
+/* For a credential: an old event does not wake up what is superseded by now. */
+#define KEEP_SUPERSEDED                                                                            \
+    "CASE WHEN now.present ->> 'standing' = 'superseded' AND c.before ->> 'standing' = 'own'"      \
+    " THEN '{\"standing\": \"superseded\"}' ELSE '{}' END::jsonb"
+
 /* For each kind of module: its name in a list, the row that comes back, the row that there is.  A
  * secret cannot come back. */
 #define OR_MODULE(with, NAME, table, ...) ", '" #table "'"
@@ -120,7 +125,7 @@ static const struct pg_statement plan_statement = {
               " CASE WHEN c.before IS NULL THEN NULL ELSE CASE c.kind"
                 " WHEN 'account' THEN " ROW_OF("account")
                 " WHEN 'principal' THEN " ROW_OF("principal")
-                " WHEN 'ssh_credential' THEN " ROW_OF("ssh_credential")
+                " WHEN 'ssh_credential' THEN " ROW_OF("ssh_credential") " || " KEEP_SUPERSEDED
                 MODULES(WHEN_WANTED, _) " END END AS wanted"
             " FROM cut AS c"
             " JOIN later AS l ON l.account_id = c.account_id AND l.kind = c.kind"

@@ -250,6 +250,17 @@ class Operators(OwnCase):
         self.assert_rules("given")
         self.assertEqual(self.standings(), ["given", "superseded"])
 
+    def test_an_old_event_wakes_nothing_up(self):
+        path = self.store(self.own, "bind:own")
+        self.assert_ok(self.own.patch(path, {"acl": ["bind:more"]}))
+        event = self.stack.psql("SELECT max(id) FROM adit.audit_event WHERE resource = '%s'"
+                                % os.path.basename(path))
+        given = self.store(self.client, "bind:given")
+        self.assert_ok(self.client.delete(given), 204)
+        self.assertNotIn("standing", self.ctl("restore", "--event", event, "--yes"))
+        self.assertEqual(self.assert_ok(self.client.get(path))["acl"], ["bind:own"])
+        self.assert_nothing()
+
     def test_stored_while_it_was_given(self):
         """A transaction does not see what is stored while it runs: apply and restore look again."""
         document = self.export()
