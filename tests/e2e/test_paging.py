@@ -29,8 +29,10 @@ class Paging(Case):
 
     def walk(self, client, target=CREDENTIALS, between=lambda page: None):
         """Follows next_page_uri to the end.  Returns the pages."""
-        pages = []
+        pages, seen = [], []
         while target:
+            self.assertNotIn(target, seen)
+            seen.append(target)
             page = self.assert_ok(client.get(target))
             self.assertEqual(sorted(page), ["next_page_uri", "ssh_credentials", "uri"])
             self.assertEqual(page["uri"], self.stack.url + CREDENTIALS)
