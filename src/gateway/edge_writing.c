@@ -155,9 +155,9 @@ static void begin_change(struct edges *edges, struct edge *edge, int64_t now_ms)
         edge->narrowed_ms = now_ms;
     }
     if (rare)
-        edges_want_ways_rare(edges, now_ms + BATCH_MS);
+        edges_want_reloads_rare(edges, now_ms + BATCH_MS);
     else
-        edges_want_ways(edges, now_ms + BATCH_MS);
+        edges_want_reloads(edges, now_ms + BATCH_MS);
 }
 
 /* Writes the rule into the files if they have another.  Returns false with errno.  After a failure

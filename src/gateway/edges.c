@@ -128,13 +128,13 @@ static bool split_command(struct edges *edges)
     return true;
 }
 
-void edges_want_ways(struct edges *edges, int64_t at_ms)
+void edges_want_reloads(struct edges *edges, int64_t at_ms)
 {
     reload_want(&edges->command, edges->version, at_ms);
     reload_want(&edges->haproxy, edges->version, at_ms);
 }
 
-void edges_want_ways_rare(struct edges *edges, int64_t at_ms)
+void edges_want_reloads_rare(struct edges *edges, int64_t at_ms)
 {
     reload_want_rare(&edges->command, edges->version, at_ms);
     reload_want_rare(&edges->haproxy, edges->version, at_ms);
@@ -151,7 +151,7 @@ static void take_over_debt(struct edges *edges)
     edges->version = 1;
     for (size_t i = 0; i < edges->n; i++)
         edges->items[i].changed = edges->items[i].narrowed = edges->version;
-    edges_want_ways(edges, clock_steady_ms());
+    edges_want_reloads(edges, clock_steady_ms());
     buf_free(&none);
 }
 

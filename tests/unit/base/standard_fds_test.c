@@ -59,7 +59,7 @@ END_TEST
 Suite *standard_fds_suite(void)
 {
     Suite *suite = suite_create("base/standard_fds");
-    TCase *tests = tcase_create("standard");
+    TCase *tests = tcase_create("standard_fds");
 
     tcase_add_loop_test(tests, closed_descriptors_are_filled, 0, 8);
     suite_add_tcase(suite, tests);

@@ -408,7 +408,7 @@ END_TEST
 Suite *gate_provider_answer_suite(void)
 {
     Suite *suite = suite_create("gate/provider_answer");
-    TCase *tests = tcase_create("answer");
+    TCase *tests = tcase_create("provider_answer");
 
     tcase_add_checked_fixture(tests, NULL, tear_down);
     tcase_add_test(tests, tokens);
