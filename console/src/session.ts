@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Who is signed in.  The key is in memory, and in sessionStorage only if the person ticked that.
-import type { ApiError } from "./api/client";
-import type { Rights } from "./api/rights";
+import type { ApiError } from "./api/error";
 import { value } from "./value";
+
+// What a key may do.
+export interface Rights {
+    isAdmin: boolean;
+    // What the key may write: everything of the account, only its own credentials, or nothing.
+    writes: "all" | "own" | "nothing";
+}
 
 export interface State {
     // "again": a request got 401.  Views stay, with what was typed, until there is another key.

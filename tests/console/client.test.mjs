@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LIVE, answerWith, brokenOff, load, refusal } from "./page.mjs";
 
-const { ApiError, call, isRefusal, randomName } = await load("api/client");
+const { call, randomName } = await load("api/client");
+const { ApiError, isRefusal } = await load("api/error");
 const { createCredential, isOwnerRefused } = await load("api/create");
 const { nextQuery } = await load("api/list");
 const ERR = await load("model/errors");

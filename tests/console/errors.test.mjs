@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./page.mjs";
 
-const { ApiError } = await load("api/client");
+const { ApiError } = await load("api/error");
 const { afterChange, faultOf, generally, ownWords } = await load("parts/error_words");
 const { setLanguage } = await load("text");
 const { isAbout } = await load("model/fault");

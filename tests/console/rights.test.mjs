@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LIVE, answerWith, brokenOff, load, refusal } from "./page.mjs";
 
-const { ApiError } = await load("api/client");
+const { ApiError } = await load("api/error");
 const { readRights } = await load("api/rights");
 const ERR = await load("model/errors");
 const { session } = await load("session");

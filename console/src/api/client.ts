@@ -2,34 +2,13 @@
 // Requests to the interface, which is on the page's own origin.  The key is sent in Authorization
 // and is part of no address.
 import { session } from "../session";
+import { ApiError } from "./error";
 
 // Adit waits at most 10 s for its own parts, and the web server as long for Adit.
 const DEADLINE_MS = 30_000;
 
 // The script is PREFIX/console/console.js.
 const base = new URL("../", (document.currentScript as HTMLScriptElement).src);
-
-// A refusal, or no answer.  The message is the server's own where it has one.
-export class ApiError extends Error {
-    constructor(
-        readonly kind: "refused" | "unreachable" | "timeout" | "unreadable",
-        readonly status: number,
-        message: string,
-        readonly number: number | null,
-        readonly details: Record<string, string>,
-        readonly operationId: string,
-        readonly retryAfterS: number | null,
-        // Without an answer, something may have been changed all the same.
-        readonly isWrite: boolean,
-    ) {
-        super(message);
-    }
-}
-
-// Whether the service refused it with one of these numbers.
-export function isRefusal(failed: unknown, numbers: number[]): failed is ApiError {
-    return failed instanceof ApiError && failed.number !== null && numbers.includes(failed.number);
-}
 
 export interface Answer<T> {
     status: number;

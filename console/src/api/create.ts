@@ -2,7 +2,8 @@
 // Creating a credential.  A request may be sent again after an answer that did not arrive: the same body
 // has the same key.
 import * as ERR from "../model/errors";
-import { type Answer, call, isRefusal, randomName } from "./client";
+import { type Answer, call, randomName } from "./client";
+import { isRefusal } from "./error";
 import type { SshCredential } from "./types";
 
 const keys = new Map<string, string>();

@@ -3,7 +3,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { session } from "../session";
 import { useSyncedValue } from "../value";
-import { type ApiError, call } from "./client";
+import { call } from "./client";
+import type { ApiError } from "./error";
 import { type Page, nextQuery } from "./list";
 
 export interface Folded<S> {

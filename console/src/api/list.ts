@@ -3,7 +3,8 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { session } from "../session";
 import { useSyncedValue } from "../value";
-import { type ApiError, call } from "./client";
+import { call } from "./client";
+import type { ApiError } from "./error";
 
 export interface List<T> {
     rows: T[];

@@ -2,13 +2,9 @@
 // What a key may do.  The interface has no request that says so, so this asks for things that only
 // some keys get, and that change nothing.
 import * as ERR from "../model/errors";
-import { call, isRefusal, randomName, path } from "./client";
-
-export interface Rights {
-    isAdmin: boolean;
-    // What the key may write: everything of the account, only its own credentials, or nothing.
-    writes: "all" | "own" | "nothing";
-}
+import type { Rights } from "../session";
+import { call, randomName, path } from "./client";
+import { isRefusal } from "./error";
 
 // Returns the refusal's number, or null if the request was granted.
 async function refused(ask: Promise<unknown>): Promise<number | null> {

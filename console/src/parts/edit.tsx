@@ -2,7 +2,8 @@
 // Changing what is stored, under the tag of what was read (If-Match).
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { ApiError, type Answer, call } from "../api/client";
+import { type Answer, call } from "../api/client";
+import { ApiError } from "../api/error";
 import { forgetDraft, useDraft, useUnsaved } from "../draft";
 import { clearNotice, discardDraft, notice } from "../notice";
 import { session } from "../session";

@@ -2,7 +2,7 @@
 // An error in the server's words, with its number and what the operator needs to find it in the log.
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { ApiError } from "../api/client";
+import { ApiError } from "../api/error";
 import { t } from "../text";
 import { generally, ownWords } from "./error_words";
 import { Value } from "./value";

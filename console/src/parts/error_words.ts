@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What is said of an error beside the server's words, and where: it may be about a field.
-import { ApiError } from "../api/client";
+import { ApiError } from "../api/error";
 import { isAbout } from "../model/fault";
 import { type Key, t } from "../text";
 

@@ -2,7 +2,7 @@
 // The filter of a list: as text, and narrowed by a click.  It is in the address.
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { ApiError } from "../api/client";
+import type { ApiError } from "../api/error";
 import * as ERR from "../model/errors";
 import { both } from "../model/filter";
 import { SEARCHABLE, isWord } from "../model/search";

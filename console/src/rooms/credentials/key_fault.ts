@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What is wrong with a text that the console does not read as one public key.
 import { useEffect, useState } from "preact/hooks";
-import { ApiError, call } from "../../api/client";
+import { call } from "../../api/client";
+import { ApiError } from "../../api/error";
 import { isOfPublicKeys, looksPrivate } from "../../model/public_key";
 
 const NOTHING = { of: "", says: "" };

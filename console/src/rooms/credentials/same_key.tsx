@@ -3,7 +3,8 @@
 // them permits.
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { type ApiError, call } from "../../api/client";
+import { call } from "../../api/client";
+import type { ApiError } from "../../api/error";
 import { type Page, nextQuery } from "../../api/list";
 import type { SshCredential } from "../../api/types";
 import { quote } from "../../model/filter";

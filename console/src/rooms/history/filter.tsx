@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The filter of events: as text, and by choices and clicks that replace its clauses.
 import type { ComponentChildren, JSX } from "preact";
-import type { ApiError } from "../../api/client";
+import type { ApiError } from "../../api/error";
 import { clausesAbout, withClause } from "../../model/clauses";
 import { dayOf, ownZone, startOfDay } from "../../model/days";
 import { quote } from "../../model/filter";

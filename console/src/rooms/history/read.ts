@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Reading an event, and the resource as it is now.
-import { ApiError, call, path } from "../../api/client";
+import { call, path } from "../../api/client";
+import { ApiError } from "../../api/error";
 import type { AuditEvent } from "../../api/types";
 import type { Resource } from "../../model/difference";
 import { kindOf } from "../../model/restore";

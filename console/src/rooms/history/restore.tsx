@@ -3,7 +3,8 @@
 // change, what cannot, and the operator's command for that.
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { ApiError, call } from "../../api/client";
+import { call } from "../../api/client";
+import { ApiError } from "../../api/error";
 import { createCredential } from "../../api/create";
 import type { AuditEvent } from "../../api/types";
 import { forgetDraft, useDraft, useUnsaved } from "../../draft";

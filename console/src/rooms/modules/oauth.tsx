@@ -2,7 +2,8 @@
 // One OAuth module: creating, changing and deleting it.
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { call, isRefusal } from "../../api/client";
+import { call } from "../../api/client";
+import { isRefusal } from "../../api/error";
 import { readProviders } from "../../api/providers";
 import type { OauthModule, OauthModuleList } from "../../api/types";
 import { useDraft } from "../../draft";

@@ -2,7 +2,7 @@
 // What could not be read for the overview.  Parts that fail for the same reason say so once.
 import { type JSX, createContext } from "preact";
 import { useContext, useEffect } from "preact/hooks";
-import type { ApiError } from "../../api/client";
+import type { ApiError } from "../../api/error";
 import { ErrorBox } from "../../parts/error";
 
 interface Fault {

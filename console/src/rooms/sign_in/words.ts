@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What is said of a key: what is wrong with it, and what it may do.
-import { ApiError, isRefusal } from "../../api/client";
-import type { Rights } from "../../api/rights";
+import { ApiError, isRefusal } from "../../api/error";
+import type { Rights } from "../../session";
 import * as ERR from "../../model/errors";
 import { type Key, t } from "../../text";
 
