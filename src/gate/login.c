@@ -513,18 +513,17 @@ void login_end(struct gate_call *call)
     struct error err = {.code = ERR_NONE};
     bool is_wanted = is_sign_out(call);
     enum visit_found found = find_who_signs_out(call, is_wanted, &session, &err);
+    enum visit_end end = found == VISIT_UNKNOWN ? VISIT_END_FAILED : VISIT_END_ALL;
 
-    if (found == VISIT_UNKNOWN ||
-        (found == VISIT_FOUND && is_wanted && !visit_end_all(call, &err))) {
-        gate_call_log(call, LOG_LEVEL_ERROR, "cannot sign out", error_reason(&err), NULL);
-        gate_call_refuse(call, HTML_PAGE_NOT_READY, NULL);
-        return;
-    }
     if (found == VISIT_FOUND && !is_wanted) {
         gate_call_refuse(call, HTML_PAGE_SIGN_OUT, &session.identity);
         return;
     }
-    gate_call_refuse(call, HTML_PAGE_SIGNED_OUT, NULL);
-    if (is_wanted)
+    if (found == VISIT_FOUND)
+        end = visit_end_all(call, &err);
+    if (end != VISIT_END_ALL)
+        gate_call_log(call, LOG_LEVEL_ERROR, "cannot sign out", error_reason(&err), NULL);
+    gate_call_refuse(call, end == VISIT_END_ALL ? HTML_PAGE_SIGNED_OUT : HTML_PAGE_NOT_READY, NULL);
+    if (is_wanted && end != VISIT_END_FAILED)
         gate_call_set_cookie(call, visit_removal(call));
 }

@@ -69,14 +69,16 @@ static struct recheck *find_oldest(struct rechecks *rechecks, uint64_t visitor)
 }
 
 /* Returns whether somebody's answer serves this session.  One that is ahead of the clock does not:
- * the clock was set back, and nobody knows its age. */
-static bool is_fresh(const struct gate_call *call, const struct recheck *item)
+ * the clock was set back, and nobody knows its age.  Nor does one that is older than what another
+ * worker was told. */
+static bool is_fresh(const struct gate_call *call, const struct recheck *item,
+                     const struct visitor_session *session)
 {
     int64_t interval = call->stored.module.auth_check_interval;
     int64_t age = call->now - item->checked;
 
     if (item->outcome == PROVIDER_ANSWERED)
-        return age >= -SEALED_CLOCK_S && age < interval;
+        return item->checked >= session->checked && age >= -SEALED_CLOCK_S && age < interval;
     return clock_steady_ms() < item->until_ms;
 }
 
@@ -233,8 +235,9 @@ static bool take_over(struct gate_call *call, struct visitor_session *session,
 
     rules_narrow(&call->stored.module.config, identity);
     session->identity = *identity;
-    session->checked = call->now;
-    if (!has_lost || !visit_leaves_row(call, &before) || visit_store_loss(call, session, &err))
+    /* Whoever was asked meanwhile may not have heard of a loss. */
+    session->checked = has_lost ? clock_wall_ms() / 1000 : call->now;
+    if (!has_lost || !visit_leaves_row(call, &before) || visit_store(call, session, &err))
         return true;
     gate_call_log(call, LOG_LEVEL_WARNING, "cannot keep what the provider has taken away",
                   error_reason(&err), &session->identity);
@@ -310,7 +313,7 @@ static enum provider_outcome ask_and_keep(struct gate_call *call, struct recheck
         visitor_session_write_identity(&item->answer, session);
     if (item->answer.failed)
         item->outcome = PROVIDER_AWAY;
-    item->checked = call->now;
+    item->checked = item->outcome == PROVIDER_ANSWERED ? session->checked : call->now;
     item->until_ms = clock_steady_ms() + REPEAT_MS;
     item->is_asking = false;
     return item->outcome;
@@ -349,7 +352,7 @@ enum provider_outcome recheck(struct gate_call *call, struct visitor_session *se
     }
     if (item && item->is_asking)
         return PROVIDER_AWAY;
-    if (item && is_fresh(call, item)) {
+    if (item && is_fresh(call, item, session)) {
         outcome = take_answer(call, item, session);
         /* It was asked for the lists as they were then. */
         if (outcome != PROVIDER_ANSWERED ||

@@ -127,17 +127,21 @@ static bool is_bound(const struct gate_call *call, const struct visitor_session 
            text_eq(session->prefix, call->cookie_prefix);
 }
 
-/* Takes over what a row has if it is newer than the cookie: the answer that brings a cookie with
- * new tokens may not reach the browser, or only after its next request; and copies of older cookies
- * hold what the provider has taken away since.  A row that cannot be read has nothing. */
-static bool take_newer(struct gate_call *call, const struct gate_row *row,
-                       struct visitor_session *session, struct error *err)
+/* Takes over what the session's row has.  Of a session that is in its cookie, that is what is
+ * newer: the answer that brings a cookie with new tokens may not reach the browser, or only after
+ * its next request; and copies of older cookies hold what the provider has taken away since. */
+static bool take_over_row(struct gate_call *call, const struct gate_row *row,
+                          struct visitor_session *session, struct error *err)
 {
     struct visitor_session elsewhere = *session;
 
-    if (open_row(call, row, &elsewhere, err))
+    if (!open_row(call, row, &elsewhere, err))
+        return false;
+    if (session->is_in_row)
+        *session = elsewhere;
+    else
         visitor_session_take_newer(session, &elsewhere);
-    return err->code != ERR_OUT_OF_MEMORY;
+    return true;
 }
 
 static struct text session_cookie_name(struct gate_call *call)
@@ -277,11 +281,12 @@ static enum visit_found judge_found(struct gate_call *call, bool must_live,
         return VISIT_FOUND;
     if (!row->sealed.s)
         return must_live ? VISIT_NONE : VISIT_FOUND;
-    if (!session->is_in_row)
-        return take_newer(call, row, session, err) ? VISIT_FOUND : VISIT_UNKNOWN;
-    if (open_row(call, row, session, err))
-        return VISIT_FOUND;
-    return err->code == ERR_OUT_OF_MEMORY ? VISIT_UNKNOWN : VISIT_NONE;
+    if (take_over_row(call, row, session, err))
+        return must_live && !lasts_now(call, session) ? VISIT_NONE : VISIT_FOUND;
+    if (err->code == ERR_OUT_OF_MEMORY)
+        return VISIT_UNKNOWN;
+    /* Nobody knows what the provider has taken away.  Who signs out needs not know it. */
+    return must_live || session->is_in_row ? VISIT_NONE : VISIT_FOUND;
 }
 
 static bool is_let_in_now(const struct gate_call *call, const struct visitor_session *session)
@@ -383,7 +388,7 @@ bool visit_find_tokens(struct gate_call *call, struct visitor_session *session, 
     char id[VISITOR_SESSION_ID_SIZE];
 
     return row_find(call, id_text(session, id), &row, err) && row && !row->has_ended &&
-           take_newer(call, row, session, err) && session->n_renewed > n_before;
+           take_over_row(call, row, session, err) && session->n_renewed > n_before;
 }
 
 /* ---- keeping ---- */
@@ -409,8 +414,7 @@ static bool may_have_row(struct gate_call *call, const struct visitor_session *s
            waiting_may_leave_row(call, &session->identity) || too_many_rows(err);
 }
 
-static bool write_row(struct gate_call *call, const struct visitor_session *session,
-                      struct error *err)
+bool visit_store(struct gate_call *call, const struct visitor_session *session, struct error *err)
 {
     char id[VISITOR_SESSION_ID_SIZE];
     struct buf content = {0};
@@ -426,17 +430,6 @@ static bool write_row(struct gate_call *call, const struct visitor_session *sess
                       ends_at(session), err);
     buf_free(&content);
     return ok;
-}
-
-bool visit_store(struct gate_call *call, const struct visitor_session *session, struct error *err)
-{
-    return may_have_row(call, session, err) && write_row(call, session, err);
-}
-
-bool visit_store_loss(struct gate_call *call, const struct visitor_session *session,
-                      struct error *err)
-{
-    return write_row(call, session, err);
 }
 
 /* Writes a Set-Cookie header's value for the session's cookie. */
@@ -485,7 +478,8 @@ bool visit_keep(struct gate_call *call, struct visitor_session *session, enum vi
         session->is_in_row = news != VISIT_REFUSED;
         if (news == VISIT_REFUSED)
             session->token = session->refresh = (struct text){.s = NULL};
-        ok = (news == VISIT_REFUSED || visit_store(call, session, err)) &&
+        ok = (news == VISIT_REFUSED ||
+              (may_have_row(call, session, err) && visit_store(call, session, err))) &&
              seal_session(call, session, &value, err);
     }
     if (ok && !is_too_large(call, &value)) {
@@ -550,7 +544,7 @@ static enum ended end_cookie(struct gate_call *call, struct text value, struct t
     return end_and_log(call, &session, err);
 }
 
-bool visit_end_all(struct gate_call *call, struct error *err)
+enum visit_end visit_end_all(struct gate_call *call, struct error *err)
 {
     size_t place = 0;
     struct text name = session_cookie_name(call);
@@ -558,16 +552,21 @@ bool visit_end_all(struct gate_call *call, struct error *err)
     struct text value;
     size_t n_kept = 0;
 
-    if (!name.s || !begin_ids(call, &ids, err))
-        return error_set(err, ERR_OUT_OF_MEMORY);
+    if (!name.s || !begin_ids(call, &ids, err)) {
+        (void)error_set(err, ERR_OUT_OF_MEMORY);
+        return VISIT_END_FAILED;
+    }
     while ((value = cookie_next(&call->cookies, &place, name)).s) {
         enum ended ended = end_cookie(call, value, &ids, err);
 
         if (ended == ENDED_NOT)
-            return false;
+            return VISIT_END_FAILED;
         n_kept += ended == ENDED_TOO_MANY;
     }
-    return n_kept == 0 || ids.n > n_kept || too_many_rows(err);
+    if (n_kept == 0)
+        return VISIT_END_ALL;
+    (void)too_many_rows(err);
+    return ids.n > n_kept ? VISIT_END_SOME : VISIT_END_FAILED;
 }
 
 bool visit_end(struct gate_call *call, const struct visitor_session *session, struct error *err)

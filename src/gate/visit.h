@@ -38,19 +38,14 @@ enum visit_news {
 /* Seals the session, and writes the value of a Set-Cookie header, in the arena.  A session that is
  * too large for a cookie goes into a row of the database if the visitor is let in.  That of others
  * loses its token, and has no cookie if it is still too large: they fill no table.  Returns false
- * with *err, as visit_store(). */
+ * with *err, also if it needs a row and the visitor has left too many lately. */
 MUST_CHECK bool visit_keep(struct gate_call *call, struct visitor_session *session,
                            enum visit_news news, struct text *set_cookie, struct error *err);
 
-/* Puts a session into its row, whatever its cookie holds.  Returns false with *err, also if it has
- * none yet and the visitor has left too many rows lately. */
+/* Puts a session into its row, whatever its cookie holds: what it has lost or got since counts for
+ * all of its cookies then.  Returns false with *err. */
 MUST_CHECK bool visit_store(struct gate_call *call, const struct visitor_session *session,
                             struct error *err);
-
-/* The same for a session that the provider has taken something from: from then on, its other
- * cookies have no more than it.  No limit keeps that from its row. */
-MUST_CHECK bool visit_store_loss(struct gate_call *call, const struct visitor_session *session,
-                                 struct error *err);
 
 /* Looks whether the session's row has newer tokens by now, and takes them over.  Returns whether it
  * had; false with *err also if nobody knows. */
@@ -60,11 +55,16 @@ MUST_CHECK bool visit_find_tokens(struct gate_call *call, struct visitor_session
 /* Notes in a new session what it is valid for. */
 void visit_bind(const struct gate_call *call, struct visitor_session *session);
 
+enum visit_end {
+    VISIT_END_FAILED, /* *err says why; some may have ended */
+    VISIT_END_SOME,   /* the same, but only the sessions of visitors who have left too many rows
+                       * lately have not ended; another host may have set their cookies */
+    VISIT_END_ALL
+};
+
 /* Ends, and logs, all sessions that the request's cookies prove, whichever of them visit_find()
- * would find.  Passes over those of a visitor who has left too many rows lately: another host may
- * have set the cookie.  Returns false with *err, also if there are no others; some may have ended
- * then. */
-MUST_CHECK bool visit_end_all(struct gate_call *call, struct error *err);
+ * would find. */
+MUST_CHECK enum visit_end visit_end_all(struct gate_call *call, struct error *err);
 
 /* Returns whether the end of the session makes a row.  Of visitors whom no list has let in so far,
  * nor does now, only few do, which this counts: they may be let in later, and fill no table. */

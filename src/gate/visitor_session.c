@@ -106,7 +106,7 @@ void visitor_session_take_newer(struct visitor_session *session,
                                 const struct visitor_session *elsewhere)
 {
     visitor_session_take_tokens(session, elsewhere);
-    if (elsewhere->checked <= session->checked)
+    if (elsewhere->checked < session->checked)
         return;
     session->identity = elsewhere->identity;
     session->checked = elsewhere->checked;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """How much of adit-gate, of its database and of its providers one visitor may take."""
 import contextlib
+import copy
 import os
 import threading
 
@@ -8,6 +9,8 @@ from adit.case import until
 from adit.clock import Clock
 from adit.gate import HOST, ROUTES, Program
 from adit.gate_cases import START, GateCase
+
+ACME = {"organizations": ["acme"]}
 
 # Counts how often the module of an account is read: once a question.
 COUNT_QUESTIONS = """
@@ -120,9 +123,12 @@ class Limits(GateCase):
         return gate.ask(ADIT_CHECK="", REQUEST_URI=path, QUERY_STRING=path.partition("?")[2],
                         HTTP_COOKIE=headers["Set-Cookie"].partition(";")[0], **route)[0]
 
-    def sign_out_at(self, gate, browser):
+    def answer_sign_out(self, gate, browser):
         return gate.ask(browser, ADIT_CHECK="", REQUEST_URI="/_adit/logout", REQUEST_METHOD="POST",
-                        HTTP_SEC_FETCH_SITE="same-origin")[0]
+                        HTTP_SEC_FETCH_SITE="same-origin")
+
+    def sign_out_at(self, gate, browser):
+        return self.answer_sign_out(gate, browser)[0]
 
     def test_sign_ins_of_one_visitor(self):
         """Sessions in rows are so many for each route; a page of one spends those of no other."""
@@ -143,7 +149,8 @@ class Limits(GateCase):
             self.assertEqual(self.sign_in_at(gate, "alice"), 302)
 
     def test_another_visitors_cookie_beside(self):
-        """Another host of the domain may set the cookie of a visitor whose share of rows is used up."""
+        """Another host of the domain may set the cookie of a visitor whose share of rows is used up.  The
+        answer says that not all have ended, but the browser's own session has."""
         self.gate.module()
         with Program(self.gate, ("-w", "1")) as gate:
             for _ in range(200):
@@ -155,7 +162,8 @@ class Limits(GateCase):
                 values.insert(place, tossed)
                 both = self.with_cookies(["%s=%s" % value for value in values])
                 self.assertEqual(gate.ask(own)[0], 200)
-                self.assertEqual(self.sign_out_at(gate, both), 200)
+                status, headers = self.answer_sign_out(gate, both)
+                self.assertEqual((status, "Max-Age=0" in headers["Set-Cookie"]), (503, True))
                 self.assertEqual(gate.ask(own, HTTP_SEC_FETCH_MODE="cors")[0], 401)
 
     def test_sign_outs_of_one_visitor(self):
@@ -239,3 +247,85 @@ class Limits(GateCase):
         browser.cookies = {(name, "/"): "; ".join([*cookies, "%s=%s" % last.session()]).partition(
             "=")[2]}
         self.passes(browser.ask())
+
+
+class Losses(GateCase):
+    """What one worker has heard of a visitor's losses counts at another one."""
+    front = "nginx"
+
+    def setUp(self):
+        super().setUp()
+        mock = self.gate.mock
+        self.addCleanup(mock.users.update, copy.deepcopy(mock.users))
+        self.addCleanup(mock.released.set)
+        self.organization = mock.users["alice"]["orgs"][0]
+        folder = self.gate.path("clock-of-" + self.id())
+        os.mkdir(folder)
+        self.clock = Clock(folder)
+        self.gates = [self.start(name) for name in "ab"]
+        self.gate.module(auth_check_interval=60, config=ACME)
+        self.at(0)
+
+    def start(self, name):
+        program = Program(self.gate, ("-w", "1"), self.clock.env(), name=name + self.id()[-6:])
+        return self.enterContext(program)
+
+    def at(self, seconds):
+        self.clock.set(START + seconds)
+        self.gate.clock.set(START + seconds)
+
+    def ask(self, gate, browser):
+        status, headers = gate.ask(browser, HTTP_SEC_FETCH_MODE="cors")
+        if "Set-Cookie" in headers:
+            browser.take(headers["Set-Cookie"])
+        return status
+
+    def join(self, *organizations):
+        """Alice is in these and no others."""
+        alice = self.gate.mock.users["alice"]
+        alice["teams"] = []
+        alice["orgs"] = [dict(self.organization, login=name) for name in organizations]
+
+    def test_checked_while_the_answer_came(self):
+        """Another worker that asked before the loss does not make up for it."""
+        for seconds in (61, 62):
+            with self.subTest(seconds):
+                first, second = self.gates
+                self.join("acme")
+                self.gate.module(auth_check_interval=60, config=ACME)
+                self.at(0)
+                slow = self.signed_in("alice")
+                quick = slow.copy()
+                self.gate.mock.requests.clear()
+                self.gate.mock.released.clear()
+                self.gate.mock.faults["orgs"] = ("held",)
+                self.at(61)
+                found = []
+                thread = threading.Thread(target=lambda: found.append(self.ask(first, slow)))
+                thread.start()
+                until(lambda: self.gate.mock.requests.count("orgs") == 1, "the question")
+                self.gate.mock.faults.clear()
+                self.at(seconds)
+                self.assertEqual(self.ask(second, quick), 200)
+                self.join()
+                self.at(63)
+                self.gate.mock.released.set()
+                thread.join()
+                self.gate.module(auth_check_interval=0, config=ACME)
+                self.assertEqual(found + [self.ask(gate, quick.copy()) for gate in self.gates], [403] * 3)
+
+    def test_an_older_answer(self):
+        """A list that comes asks for more; the answer that a worker has kept is from before the loss."""
+        others = ["an-organization-with-a-rather-long-name-%03d" % n for n in range(80)]
+        self.join("acme", *others)
+        first, second = self.gates
+        old = self.signed_in("alice")
+        self.at(61)
+        self.assertEqual(self.ask(first, old.copy()), 200)
+        self.join(*others)
+        self.at(62)
+        refused = old.copy()
+        self.assertEqual(self.ask(second, refused), 403)
+        self.gate.module(auth_check_interval=86400, config={"organizations": ["acme", "more"]})
+        for browser in (old, refused):
+            self.assertEqual([self.ask(gate, browser.copy()) for gate in self.gates], [403, 403])

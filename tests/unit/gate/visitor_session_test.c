@@ -470,6 +470,7 @@ START_TEST(what_was_said_last_wins)
     ck_assert_int_eq(session.checked, NOW);
     ck_assert(!session.is_stranger);
     session.identity.name = text_of("newer");
+    session.checked++;
     visitor_session_take_newer(&session, &elsewhere);
     ck_assert(text_eq(session.identity.name, text_of("newer")));
 }
