@@ -167,6 +167,20 @@ START_TEST(subjects_and_names)
 }
 END_TEST
 
+START_TEST(the_longest_name)
+{
+    for (int len = 255; len <= 256; len++) {
+        char body[300];
+        struct identity identity;
+        const char *why = "";
+
+        snprintf(body, sizeof body, "{\"id\":\"x\",\"login\":\"%0*d\"}", len, 0);
+        ck_assert_int_eq(read_answer(&by_flag, false, body, &identity, &why), PROVIDER_ANSWERED);
+        ck_assert_uint_eq(identity.name.len, len == 255 ? 255 : 0);
+    }
+}
+END_TEST
+
 START_TEST(verified_addresses)
 {
     static const struct {
@@ -413,6 +427,7 @@ Suite *gate_provider_answer_suite(void)
     tcase_add_checked_fixture(tests, NULL, tear_down);
     tcase_add_test(tests, tokens);
     tcase_add_test(tests, subjects_and_names);
+    tcase_add_test(tests, the_longest_name);
     tcase_add_test(tests, verified_addresses);
     tcase_add_test(tests, hosted_addresses);
     tcase_add_test(tests, letters_of_addresses);

@@ -125,6 +125,14 @@ static int count_networks(int n, unsigned apart, bool (*may)(struct gate_call *)
     return n_found;
 }
 
+/* As if WAITING_STORED_MS had passed. */
+static void pass_time(void)
+{
+    worker.stored_in_all.since_ms -= WAITING_STORED_MS;
+    for (size_t i = 0; i < GATE_STORED_MAX; i++)
+        worker.stored[i].since_ms -= WAITING_STORED_MS;
+}
+
 static void start(void)
 {
     worker = (struct gate_worker){.gate = &gate};
@@ -215,6 +223,9 @@ START_TEST(ways_back)
     ck_assert_int_eq(n, WAITING_WAYS_BACK_IN_ALL_MAX - WAITING_WAYS_BACK_MAX);
     ck_assert(!try_from(NULL, waiting_may_keep));
     ck_assert(try_from("198.51.100.99", waiting_may_use));
+    pass_time();
+    ck_assert_int_eq(count_until_refused("192.0.2.1", waiting_may_keep, 5000),
+                     WAITING_WAYS_BACK_MAX);
 }
 END_TEST
 
