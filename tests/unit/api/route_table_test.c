@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the route table. */
 #include <check.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/api.h"
@@ -68,6 +69,41 @@ START_TEST(table_fits)
 }
 END_TEST
 
+/* By this, the loop puts requests into line.  What is as long as a method or a path may be is
+ * known. */
+START_TEST(work_of_requests)
+{
+    static const struct {
+        const char *method;
+        int path_len; /* of zeros, if it is no path */
+        const char *path, *query;
+        enum request_work work;
+    } cases[] = {
+        {"GET", 0, "/ssh_credentials", "", REQUEST_LONG},
+        {"GET", 0, "/ssh_credentials", "filter=1", REQUEST_SCAN},
+        {"GET", 0, "/ssh_credentials/x", "filter=1", REQUEST_SHORT},
+        {"POST", 0, "/ssh_credentials", "filter=1", REQUEST_LONG},
+        {"GET", 0, "/readyz", "", REQUEST_PROBE},
+        {"GET", 0, "/livez", "", REQUEST_INSTANT},
+        {"0123456789abcdef", 0, "/ssh_credentials", "", REQUEST_INSTANT},
+        {"0123456789abcdefg", 0, "/ssh_credentials", "", REQUEST_LONG},
+        {"GET", 1024, NULL, "", REQUEST_INSTANT},
+        {"GET", 1025, NULL, "", REQUEST_LONG},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char zeros[1026];
+        enum request_work work;
+
+        snprintf(zeros, sizeof zeros, "%0*d", cases[i].path_len, 0);
+        work = api_work(text_of(cases[i].method), text_of(cases[i].path ? cases[i].path : zeros),
+                        text_of(cases[i].query));
+        ck_assert_msg(work == cases[i].work, "%s %s: %d", cases[i].method,
+                      cases[i].path ? cases[i].path : "zeros", work);
+    }
+}
+END_TEST
+
 Suite *route_table_suite(void)
 {
     Suite *suite = suite_create("api/route_table");
@@ -76,6 +112,7 @@ Suite *route_table_suite(void)
     tcase_add_test(tcase, paths_of_case_file);
     tcase_add_test(tcase, columns_of_every_row);
     tcase_add_test(tcase, table_fits);
+    tcase_add_test(tcase, work_of_requests);
     suite_add_tcase(suite, tcase);
     return suite;
 }
