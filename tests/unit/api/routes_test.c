@@ -347,6 +347,24 @@ START_TEST(offset_of_what_is_no_json)
 }
 END_TEST
 
+/* The operator has none for the second provider. */
+START_TEST(application_of_each_provider)
+{
+    for (int i = 0; i < OAUTH_N_PROVIDERS; i++)
+        client.settings.oauth_applications[i] =
+            i == 1 ? OAUTH_APPLICATION_MISSING : OAUTH_APPLICATION_THERE;
+    for (int i = 0; i < OAUTH_N_PROVIDERS; i++) {
+        char body[80];
+
+        snprintf(body, sizeof body, "{\"provider\":{\"%s\":{}}}",
+                 client.settings.oauth.providers[i]);
+        ck_assert_int_eq(ask("POST", "/oauth_admissions", body), 200);
+        ck_assert_msg((strstr(client_body(&client), "\"no_application\"") != NULL) == (i == 1),
+                      "%s", client_body(&client));
+    }
+}
+END_TEST
+
 START_TEST(names_of_another_service)
 {
     names_fill(&client.settings.names, "ngrok");
@@ -381,6 +399,7 @@ Suite *routes_suite(void)
     tcase_add_test(operations, identifiers_in_the_bodies_of_modules);
     tcase_add_test(operations, uris_derived_from_the_request);
     tcase_add_test(operations, offset_of_what_is_no_json);
+    tcase_add_test(operations, application_of_each_provider);
     tcase_add_test(operations, names_of_another_service);
     suite_add_tcase(suite, operations);
     return suite;
