@@ -3,6 +3,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "api/metrics.h"
 #include "api/operations.h"
 #include "base/clock.h"
 #include "suites.h"
@@ -67,6 +68,26 @@ START_TEST(errors_and_refusals)
 }
 END_TEST
 
+START_TEST(reasons_of_refused_writes)
+{
+    static const int statuses[] = {401, 403, 403, 404, 412, 500, 503};
+    struct call call = {
+        .settings = &client.settings, .request = &client.request, .response = &client.response};
+
+    client_ask(&client, "PUT", CLIENT_MUTUAL_TLS, "{}");
+    for (call.match.route = api_routes; strcmp(call.match.route->method, "PUT") != 0;)
+        call.match.route++;
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
+        client.response.status = statuses[i];
+        api_metrics_count(&call, ERR_INTERNAL);
+    }
+    expect("\nadit_writes_refused_total{reason=\"key\"} 3\n");
+    expect("\nadit_writes_refused_total{reason=\"input\"} 1\n");
+    expect("\nadit_writes_refused_total{reason=\"condition\"} 1\n");
+    expect("\nadit_writes_refused_total{reason=\"service\"} 2\n");
+}
+END_TEST
+
 /* The time in the line counts too. */
 START_TEST(latency)
 {
@@ -121,6 +142,7 @@ Suite *api_metrics_suite(void)
     client_add(tcase, set_up, tear_down);
     tcase_add_test(tcase, requests);
     tcase_add_test(tcase, errors_and_refusals);
+    tcase_add_test(tcase, reasons_of_refused_writes);
     tcase_add_test(tcase, latency);
     tcase_add_test(tcase, seconds_without_zeros);
     tcase_add_test(tcase, an_old_look_says_nothing);
