@@ -139,7 +139,8 @@ class ProviderNames(Case):
                 ('obj.provider.github == null', 4), ('!(obj.id == "x" || obj.provider.GitHub)', 23)):
             with self.subTest(filter):
                 answer = self.client.get("/oauth_modules?" + urllib.parse.urlencode({"filter": filter}))
-                self.assert_error(answer, 250, says='GitHub is "%s"' % name)
+                self.assert_error(answer, 250,
+                                  says='GitHub is "%s"; write: obj.provider == "%s"' % (name, name))
                 self.assertEqual(answer.json["details"]["offset"], str(offset))
         for filter in ('obj.provider == "%s"' % name, 'obj.provider == "okta"', 'obj.provider == ""',
                        'obj.id == "github"', 'obj.provider in ["%s"]' % name,

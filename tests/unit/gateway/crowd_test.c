@@ -350,6 +350,20 @@ START_TEST(descriptors_are_shared)
 }
 END_TEST
 
+START_TEST(no_descriptors_for_a_session)
+{
+    const struct rlimit before = limit_descriptors(0);
+    struct rlimit low = before;
+
+    ck_assert_int_eq(admit(A, "1", "a", 1), ' ');
+    low.rlim_cur = CROWD_OTHER_DESCRIPTORS - 1;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
+    ck_assert_int_eq(admit(A, "1", "a", 1), ' ');
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ck_assert_int_eq(admit(A, "1", "a", 1), 'a');
+}
+END_TEST
+
 START_TEST(lists_grow)
 {
     struct ssh_session *first = add(A, "1", 0), *second = add(A, "1", 0);
@@ -410,6 +424,7 @@ Suite *gateway_crowd_suite(void)
     tcase_add_test(tests, sessions_of_the_machine_are_shared);
     tcase_add_test(tests, the_last_place_is_taken);
     tcase_add_test(tests, descriptors_are_shared);
+    tcase_add_test(tests, no_descriptors_for_a_session);
     tcase_add_test(tests, lists_grow);
     tcase_add_test(tests, lists_of_logins_grow);
     suite_add_tcase(suite, tests);
