@@ -132,7 +132,7 @@ static bool look_up(struct arena *arena, const struct gateway_key *asked,
     take_time();
     out->n_accounts = 1;
     if (fake_database.table_is_late || fake_database.lock_is_held || key->is_late ||
-        (key->own_is_late && asked->credential_ids.given))
+        (asked->credential_ids.given ? key->own_is_late : key->whole_is_late))
         return is_late(err);
     out->account_id = text_of(key->account_id);
     out->digest = text_of(key->digest);

@@ -23,6 +23,7 @@ struct fake_key {
     bool is_over;              /* they have too many rules */
     bool is_late;              /* a statement that names it is not answered */
     bool own_is_late;          /* none that names its credentials is */
+    bool whole_is_late;        /* none that names all of them is */
     size_t n_rules;            /* of each, all the same */
     const char *rule;          /* as far as they are read; NULL: not even the first */
     const char *own;           /* of those that are named; NULL: the same */

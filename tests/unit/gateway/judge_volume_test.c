@@ -399,6 +399,22 @@ START_TEST(what_a_session_stands_on_is_late)
 }
 END_TEST
 
+/* What a session stands on does not say what became of its key. */
+START_TEST(all_that_is_read_is_late)
+{
+    const struct ssh_session *session = add_session(1, false);
+
+    begin();
+    snprintf(fake_keys[1].digest, sizeof fake_keys[1].digest, "another");
+    fake_keys[1].whole_is_late = true;
+    judge_sweep(&gateway);
+    judge();
+    ck_assert(gateway.is_away);
+    ck_assert_int_eq(session->mark, SSH_SESSION_CHANGED);
+    ck_assert_int_eq(session->n_strikes, 1);
+}
+END_TEST
+
 /* If the database answers for no key, it is at fault, and all sessions stay. */
 START_TEST(the_database_is_late)
 {
@@ -407,7 +423,9 @@ START_TEST(the_database_is_late)
     begin();
     fake_database.table_is_late = true;
     judge_sweep(&gateway);
-    for (int i = 0; i < 20; i++)
+    judge();
+    ck_assert(gateway.is_away);
+    for (int i = 1; i < 20; i++)
         judge();
     ck_assert(!session->is_ending);
     ck_assert(gateway.is_away);
@@ -416,6 +434,8 @@ START_TEST(the_database_is_late)
     ck_assert(!session->is_ending);
     ck_assert_int_eq(session->mark, SSH_SESSION_JUDGED);
     ck_assert_int_eq(session->n_strikes, 0);
+    /* It is asked about more keys at once again. */
+    ck_assert_uint_gt(gateway.glance_max, 1);
 }
 END_TEST
 
@@ -528,6 +548,7 @@ Suite *gateway_judge_volume_suite(void)
     tcase_add_test(tcase, a_named_key_is_first);
     tcase_add_test(tcase, a_key_is_late);
     tcase_add_test(tcase, what_a_session_stands_on_is_late);
+    tcase_add_test(tcase, all_that_is_read_is_late);
     tcase_add_test(tcase, the_database_is_late);
     tcase_add_test(tcase, a_lock_ends_during_the_last_question);
     tcase_add_test(tcase, events_do_not_wait_for_judging);
