@@ -4,9 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/account.h"
 #include "store/api_key.h"
 #include "store/audit_event.h"
 #include "store/callers.h"
+#include "store/gate.h"
+#include "store/gateway.h"
+#include "store/principal.h"
 #include "store/tried.h"
 #include "suites.h"
 
@@ -202,6 +206,45 @@ START_TEST(key_that_expires_later)
 }
 END_TEST
 
+/* Each says that its statement failed, even if it is one that answers with nothing. */
+static void expect_failures(struct pg *pg)
+{
+    const struct text account = text_of(tried.who.account[0]), id = text_of("x");
+    const struct principal nobody = {id, "user"};
+    const struct gate_row row = {.id = id, .key_id = id, .sealed = id};
+    struct text ids[] = {id, id};
+    struct gate_question question = {account, {id, id}, {ids, 2, true}};
+    struct gateway_changes changes;
+    struct gate_answer answer;
+    struct principal_end end;
+    struct account_rest rest;
+    struct error *err = &tried.err;
+    bool is;
+
+    ck_assert(!store_gate_ask(pg, &question, &tried.arena, &answer, err));
+    question.session_ids.n = 1;
+    ck_assert(!store_gate_ask(pg, &question, &tried.arena, &answer, err));
+    ck_assert(!store_gate_keep(pg, account, &row, 1000, err));
+    ck_assert(!store_gate_end(pg, account, id, 1000, err));
+    ck_assert(!store_gate_use(pg, account, id, 1000, &is, err));
+    ck_assert(!store_gate_purge(pg, &is, err));
+    ck_assert(!store_gateway_changes(pg, &tried.arena, text_of(NULL), &changes, err));
+    ck_assert(!account_rename(pg, id, id, &is, err));
+    ck_assert(!account_delete(pg, id, &rest, err));
+    ck_assert(!principal_rename(pg, &nobody, id, &is, err));
+    ck_assert(!principal_disable(pg, &nobody, true, &end, err));
+    ck_assert(!principal_delete(pg, &nobody, text_of(NULL), true, &end, err));
+}
+
+START_TEST(role_without_rights_in_every_operation)
+{
+    callers_make_needed();
+    database_run(tried.owner, "REVOKE USAGE ON SCHEMA adit FROM adit_responder");
+    expect_key_error(&tried.admin, false, ERR_SCHEMA_MISMATCH);
+    expect_failures(tried.responder);
+}
+END_TEST
+
 static void add_callers(Suite *suite, const char *name, SFun set_up_case)
 {
     TCase *tcase = tcase_create(name);
@@ -216,6 +259,7 @@ static void add_callers(Suite *suite, const char *name, SFun set_up_case)
     tcase_add_test(tcase, audit_events_are_for_admins);
     tcase_add_test(tcase, identity_in_every_operation);
     tcase_add_test(tcase, key_that_expires_later);
+    tcase_add_test(tcase, role_without_rights_in_every_operation);
     suite_add_tcase(suite, tcase);
 }
 
