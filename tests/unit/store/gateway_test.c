@@ -505,6 +505,17 @@ START_TEST(changes_come_once)
 }
 END_TEST
 
+/* The one that is too many stands for all that follow. */
+START_TEST(more_changes_than_fit)
+{
+    struct text snapshot = {.s = NULL};
+
+    changes_since(&snapshot);
+    tried_have_many(GATEWAY_CHANGES_MAX + 9, FINGERPRINT_0, "'{}'");
+    ck_assert_uint_eq(changes_since(&snapshot).n, GATEWAY_CHANGES_MAX + 1);
+}
+END_TEST
+
 /* The server may have crashed, and use numbers of transactions again. */
 START_TEST(changes_on_another_session)
 {
@@ -553,6 +564,7 @@ Suite *gateway_suite(void)
     tcase_add_test(tcase, account_that_is_not_named);
     tcase_add_test(tcase, account_that_does_not_exist);
     tcase_add_test(tcase, changes_come_once);
+    tcase_add_test(tcase, more_changes_than_fit);
     tcase_add_test(tcase, changes_on_another_session);
     tcase_add_test(tcase, snapshot_that_is_none);
     suite_add_tcase(suite, tcase);
