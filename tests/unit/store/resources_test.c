@@ -9,8 +9,26 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "store/account.h"
 #include "store/tried.h"
 #include "suites.h"
+
+START_TEST(the_only_account)
+{
+    char id[IDENT_SIZE];
+    int n;
+
+    database_run(tried.owner,
+                 "DELETE FROM adit.api_key WHERE account_id <> (SELECT min(id) FROM adit.account);"
+                 " DELETE FROM adit.principal"
+                 " WHERE account_id <> (SELECT min(id) FROM adit.account);"
+                 " DELETE FROM adit.account WHERE id <> (SELECT min(id) FROM adit.account)");
+    memset(id, 'x', sizeof id);
+    ck_assert(account_find_only(tried.owner, id, &n, &tried.err));
+    ck_assert_int_eq(n, 1);
+    ck_assert_uint_eq(strnlen(id, sizeof id), strlen(tried.who.account[0]));
+}
+END_TEST
 
 /* ---- credentials ---- */
 
@@ -442,6 +460,7 @@ static void add_credentials(Suite *suite, const char *name, SFun set_up_case)
 
     tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, set_up_case, tried_tear_down);
+    tcase_add_test(tcase, the_only_account);
     tcase_add_test(tcase, credential_of_every_column);
     tcase_add_test(tcase, credential_with_nothing_set);
     tcase_add_test(tcase, credential_changed_and_deleted);
