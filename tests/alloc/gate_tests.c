@@ -53,23 +53,28 @@ static struct {
     size_t len;
 } row;
 
-int64_t __wrap_clock_wall_ms(void);
+__typeof__(clock_wall_ms) __wrap_clock_wall_ms;
 int64_t __wrap_clock_wall_ms(void)
 {
     return now_s * 1000;
 }
 
-struct pg *__wrap_database_take(struct database *database, const struct wait *wait,
-                                struct text account_id, struct error *err);
+/* Which use of the database fails, and how many there were; 0: none. */
+static size_t failing_use, n_uses;
+
+__typeof__(database_take) __wrap_database_take;
 struct pg *__wrap_database_take(struct database *database, const struct wait *wait,
                                 struct text account_id, struct error *err)
 {
-    (void)database, (void)wait, (void)account_id, (void)err;
+    (void)database, (void)wait, (void)account_id;
+    if (++n_uses == failing_use) {
+        error_set(err, ERR_DATABASE_UNAVAILABLE);
+        return NULL;
+    }
     return (struct pg *)&row; /* nothing looks into it */
 }
 
-void __wrap_database_give(struct database *database, struct pg *pg, bool ok,
-                          const struct error *err);
+__typeof__(database_give) __wrap_database_give;
 void __wrap_database_give(struct database *database, struct pg *pg, bool ok,
                           const struct error *err)
 {
@@ -99,8 +104,7 @@ static bool answer_rows(const struct gate_question *question, struct arena *aren
     return true;
 }
 
-bool __wrap_store_gate_ask(struct pg *pg, const struct gate_question *question, struct arena *arena,
-                           struct gate_answer *answer, struct error *err);
+__typeof__(store_gate_ask) __wrap_store_gate_ask;
 bool __wrap_store_gate_ask(struct pg *pg, const struct gate_question *question, struct arena *arena,
                            struct gate_answer *answer, struct error *err)
 {
@@ -110,9 +114,7 @@ bool __wrap_store_gate_ask(struct pg *pg, const struct gate_question *question, 
            error_set(err, ERR_OUT_OF_MEMORY);
 }
 
-bool __wrap_store_gate_secret(struct pg *pg, struct text account_id,
-                              const struct module_place *route, const struct oauth_module *of,
-                              struct arena *arena, struct gate_secret *secret, struct error *err);
+__typeof__(store_gate_secret) __wrap_store_gate_secret;
 bool __wrap_store_gate_secret(struct pg *pg, struct text account_id,
                               const struct module_place *route, const struct oauth_module *of,
                               struct arena *arena, struct gate_secret *secret, struct error *err)
@@ -122,8 +124,7 @@ bool __wrap_store_gate_secret(struct pg *pg, struct text account_id,
     return true;
 }
 
-bool __wrap_store_gate_keep(struct pg *pg, struct text account_id, const struct gate_row *kept,
-                            int64_t ends_at, struct error *err);
+__typeof__(store_gate_keep) __wrap_store_gate_keep;
 bool __wrap_store_gate_keep(struct pg *pg, struct text account_id, const struct gate_row *kept,
                             int64_t ends_at, struct error *err)
 {
@@ -137,8 +138,7 @@ bool __wrap_store_gate_keep(struct pg *pg, struct text account_id, const struct 
     return true;
 }
 
-bool __wrap_store_gate_end(struct pg *pg, struct text account_id, struct text session_id,
-                           int64_t ends_at, struct error *err);
+__typeof__(store_gate_end) __wrap_store_gate_end;
 bool __wrap_store_gate_end(struct pg *pg, struct text account_id, struct text session_id,
                            int64_t ends_at, struct error *err)
 {
@@ -146,8 +146,7 @@ bool __wrap_store_gate_end(struct pg *pg, struct text account_id, struct text se
     return true;
 }
 
-bool __wrap_store_gate_use(struct pg *pg, struct text account_id, struct text state_id,
-                           int64_t ends_at, bool *is_first, struct error *err);
+__typeof__(store_gate_use) __wrap_store_gate_use;
 bool __wrap_store_gate_use(struct pg *pg, struct text account_id, struct text state_id,
                            int64_t ends_at, bool *is_first, struct error *err)
 {
@@ -200,8 +199,7 @@ static const char *body_of(const char *url)
     return "{\"id\":583231,\"login\":\"ann\"}";
 }
 
-bool __wrap_fetch(struct fetcher *fetcher, const struct fetch_request *request, struct arena *arena,
-                  struct fetch_answer *answer, const char **why);
+__typeof__(fetch) __wrap_fetch;
 bool __wrap_fetch(struct fetcher *fetcher, const struct fetch_request *request, struct arena *arena,
                   struct fetch_answer *answer, const char **why)
 {
@@ -217,8 +215,7 @@ bool __wrap_fetch(struct fetcher *fetcher, const struct fetch_request *request, 
 /* ---- requests ---- */
 
 struct visit_to {
-    const char *uri;
-    const char *method;
+    const char *uri, *method;
     char query[256];
     char cookie[8192];
 };
@@ -306,10 +303,7 @@ struct judgement {
     char headers[4096];
     char found[4096];
     size_t body_len;
-    size_t n;
-    size_t n_allocations;
-    size_t n_refused;
-    size_t n_faults;
+    size_t n, n_allocations, n_refused, n_faults;
     bool for_good;
 };
 
@@ -364,12 +358,20 @@ static bool play(const struct scenario *scenario)
     ask_gate(&scenario->visit, scenario->is_check);
     live = live_blocks();
     hook_arm(0, false);
+    n_uses = 0;
     ask_gate(&scenario->visit, scenario->is_check);
     judgement.n_allocations = hook_disarm();
     take_headers(judgement.headers, sizeof judgement.headers);
     judgement.body_len = lane.response.body.len;
     if (lane.response.status != scenario->status || !strstr(judgement.headers, scenario->has))
         fault(scenario, &judgement, judgement.headers);
+    /* While the database is away, nobody passes, and nobody is told that a session has ended. */
+    for (failing_use = n_uses; failing_use > 0; failing_use--) {
+        n_uses = 0;
+        ask_gate(&scenario->visit, scenario->is_check);
+        if (lane.response.status != 503)
+            fault(scenario, &judgement, "the database was away");
+    }
     for (int for_good = 0; for_good < 2; for_good++) {
         for (size_t n = 1; n <= judgement.n_allocations; n++)
             fail_at(scenario, &judgement, n, for_good);
@@ -449,8 +451,7 @@ static size_t play_all(size_t *n_scenarios)
 
 /* ---- libcurl ---- */
 
-bool __real_fetch(struct fetcher *fetcher, const struct fetch_request *request, struct arena *arena,
-                  struct fetch_answer *answer, const char **why);
+__typeof__(fetch) __real_fetch;
 
 /* Read once: a system's authorities are thousands of allocations. */
 static struct authorities *authorities;
@@ -575,8 +576,7 @@ static void hide_log(void)
 
 int main(void)
 {
-    size_t n_scenarios = 1;
-    size_t n_failed;
+    size_t n_scenarios = 1, n_failed;
     struct text organization = text_of("acme");
 
     if (!crypt_start() || !fetch_start())
