@@ -77,7 +77,11 @@ class Browser:
             self._process.wait()
         os.close(self._out)
         os.close(self._in)
-        shutil.rmtree(self.profile, ignore_errors=True)
+        # Its processes end after it, and write to the last.
+        deadline = time.monotonic() + DEADLINE_S
+        while os.path.exists(self.profile) and time.monotonic() < deadline:
+            shutil.rmtree(self.profile, ignore_errors=True)
+            time.sleep(0.05)
 
     def _read(self, deadline):
         """Returns the next message, or None after a timeout."""

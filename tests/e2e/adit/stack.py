@@ -33,6 +33,7 @@ _stacks = {}
 _data = []  # the folder of new_data()
 _copies = {}  # of files of the tree: (path, time of its last change), the copy
 _copies_folder = []
+_folders = []  # of make_folder(): (process, path)
 _claims = []  # sockets: a port each
 
 
@@ -57,6 +58,10 @@ def stop_all():
     while _data + _copies_folder:
         shutil.rmtree((_data or _copies_folder).pop())
     _copies.clear()
+    while _folders:
+        process, folder = _folders.pop()
+        if process == os.getpid():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 atexit.register(stop_all)
@@ -69,9 +74,11 @@ def is_sanitized():
 
 
 def make_folder():
-    """A temporary folder that the programs' user may enter."""
+    """A temporary folder that the programs' user may enter.  It is gone when this process has stopped its
+    stacks."""
     folder = tempfile.mkdtemp(prefix="adit-e2e-", dir="/tmp")
     os.chmod(folder, 0o711)
+    _folders.append((os.getpid(), folder))
     return folder
 
 
