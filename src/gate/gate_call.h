@@ -44,6 +44,8 @@ struct gate_call {
     struct sealed_place place;
     struct text cookie_prefix;
 
+    struct gate_waiting waiting; /* while it waits for a provider: see waiting_follow() */
+
     /* What the answer is to say. */
     bool is_back;      /* the visitor comes back from the provider */
     struct text again; /* where a page's "Try again" leads; absent: to the request's own path */

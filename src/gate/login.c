@@ -392,7 +392,7 @@ static void sign_in(struct gate_call *call, struct text code, const struct login
             outcome = identify(&asking, &arrival, &session);
             counts_question(call->lane->worker->counts, outcome, begun_us);
         }
-        waiting_end_fetch(call, NULL, asking.fetcher);
+        waiting_end_fetch(call, asking.fetcher);
     }
     if (!asks)
         return;

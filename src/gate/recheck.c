@@ -78,7 +78,7 @@ static bool is_fresh(const struct gate_call *call, const struct recheck *item,
     int64_t age = call->now - item->checked;
 
     if (item->outcome == PROVIDER_ANSWERED)
-        return item->checked >= session->checked && age >= -SEALED_CLOCK_S && age < interval;
+        return item->checked > session->checked && age >= -SEALED_CLOCK_S && age < interval;
     return clock_steady_ms() < item->until_ms;
 }
 
@@ -272,7 +272,7 @@ static enum provider_outcome ask_provider(struct gate_call *call, struct visitor
     }
     if (asking.fetcher)
         counts_question(call->lane->worker->counts, said, begun_us);
-    waiting_end_fetch(call, &session->identity, asking.fetcher);
+    waiting_end_fetch(call, asking.fetcher);
     if (outcome == PROVIDER_ANSWERED && !text_eq(identity.subject, session->identity.subject)) {
         outcome = PROVIDER_REFUSED;
         asking.why = "the token is another user's now";
@@ -347,7 +347,7 @@ enum provider_outcome recheck(struct gate_call *call, struct visitor_session *se
             return PROVIDER_AWAY;
         }
         follow(call, session);
-        waiting_unfollow(call, &session->identity);
+        waiting_unfollow(call);
         item = find_recheck(rechecks, session);
     }
     if (item && item->is_asking)

@@ -285,6 +285,7 @@ static enum visit_found judge_found(struct gate_call *call, bool must_live,
         return must_live && !lasts_now(call, session) ? VISIT_NONE : VISIT_FOUND;
     if (err->code == ERR_OUT_OF_MEMORY)
         return VISIT_UNKNOWN;
+    *err = (struct error){.code = ERR_NONE};
     /* Nobody knows what the provider has taken away.  Who signs out needs not know it. */
     return must_live || session->is_in_row ? VISIT_NONE : VISIT_FOUND;
 }

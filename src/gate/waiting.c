@@ -152,21 +152,25 @@ static bool begin_waiting(struct gate_call *call, const struct identity *who)
     if (!has_lane(worker, &wanted))
         return false;
     worker->waiting[worker->n_waiting++] = wanted;
+    call->waiting = wanted;
     return true;
 }
 
-static void end_waiting(struct gate_call *call, const struct identity *who)
+/* Ends what this call has begun: by now the visitor may have another identity, or other lists
+ * count. */
+static void end_waiting(struct gate_call *call)
 {
     struct gate_worker *worker = call->lane->worker;
-    const struct gate_waiting own = waiting_of(call, who);
+    const struct gate_waiting *own = &call->waiting;
     int at = 0;
 
-    while (worker->waiting[at].is_admitted != own.is_admitted ||
-           worker->waiting[at].asks_for != own.asks_for ||
-           worker->waiting[at].visitor != own.visitor ||
-           !address_same_network(&worker->waiting[at].from, &own.from))
+    while (at < worker->n_waiting && (worker->waiting[at].is_admitted != own->is_admitted ||
+                                      worker->waiting[at].asks_for != own->asks_for ||
+                                      worker->waiting[at].visitor != own->visitor ||
+                                      !address_same_network(&worker->waiting[at].from, &own->from)))
         at++;
-    worker->waiting[at] = worker->waiting[--worker->n_waiting];
+    if (at < worker->n_waiting)
+        worker->waiting[at] = worker->waiting[--worker->n_waiting];
 }
 
 bool waiting_follow(struct gate_call *call, const struct identity *who)
@@ -179,10 +183,10 @@ bool waiting_follow(struct gate_call *call, const struct identity *who)
     return true;
 }
 
-void waiting_unfollow(struct gate_call *call, const struct identity *who)
+void waiting_unfollow(struct gate_call *call)
 {
     call->lane->worker->n_following--;
-    end_waiting(call, who);
+    end_waiting(call);
 }
 
 /* The widest network: whoever has many addresses of it has one turn. */
@@ -208,15 +212,15 @@ struct fetcher *waiting_begin_fetch(struct gate_call *call, const struct identit
         return NULL;
     fetcher = fetcher_new(&turn, &worker->turns, worker->gate->authorities);
     if (!fetcher)
-        end_waiting(call, who);
+        end_waiting(call);
     return fetcher;
 }
 
-void waiting_end_fetch(struct gate_call *call, const struct identity *who, struct fetcher *fetcher)
+void waiting_end_fetch(struct gate_call *call, struct fetcher *fetcher)
 {
     if (!fetcher)
         return;
-    end_waiting(call, who);
+    end_waiting(call);
     fetcher_free(fetcher);
 }
 

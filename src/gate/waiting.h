@@ -15,19 +15,19 @@ extern const char waiting_fault[];
  * session, that tells most of them apart. */
 uint64_t waiting_visitor(const struct gate_call *call, const struct identity *who);
 
-/* who, in these four, is the visitor who is signed in; NULL: somebody signs in.  Some lanes are for
+/* who, in these, is the visitor who is signed in; NULL: somebody signs in.  Some lanes are for
  * nobody but those whom the lists let in. */
 
 /* Notes that this lane waits for another one that asks a provider.  Returns false if too many wait
  * already, so, in all, of the visitor or of the address; waiting_unfollow() ends it. */
 MUST_CHECK bool waiting_follow(struct gate_call *call, const struct identity *who);
-void waiting_unfollow(struct gate_call *call, const struct identity *who);
+void waiting_unfollow(struct gate_call *call);
 
 /* Notes that this lane waits for a provider.  Returns a fetcher to ask it with, which
  * waiting_end_fetch() frees.  Returns NULL if too many lanes wait already, in all, of the visitor
  * or of the address, or memory is short; that needs no end. */
 MUST_CHECK struct fetcher *waiting_begin_fetch(struct gate_call *call, const struct identity *who);
-void waiting_end_fetch(struct gate_call *call, const struct identity *who, struct fetcher *fetcher);
+void waiting_end_fetch(struct gate_call *call, struct fetcher *fetcher);
 
 /* What one address may do in WAITING_STORED_MS, at each worker, a /64 of IPv6 as much as one, a /56
  * twice and a /48 four times as much: come back with logins, have providers asked about visitors

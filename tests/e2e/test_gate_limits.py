@@ -329,3 +329,41 @@ class Losses(GateCase):
         self.gate.module(auth_check_interval=86400, config={"organizations": ["acme", "more"]})
         for browser in (old, refused):
             self.assertEqual([self.ask(gate, browser.copy()) for gate in self.gates], [403, 403])
+
+    def test_lost_while_it_waits_for_tokens(self):
+        """Another worker has the new tokens, and what the visitor has lost."""
+        mock = self.gate.mock
+        mock.expiring = True
+        self.addCleanup(setattr, mock, "expiring", False)
+        first, second = self.gates
+        self.join("acme")
+        slow, other = self.signed_in("alice"), self.signed_in("carol")
+        quick = slow.copy()
+        mock.expire("alice")
+        self.join()
+        mock.requests.clear()
+        mock.released.clear()
+        mock.faults["token"] = ("held",)
+        self.at(61)
+        found = []
+        thread = threading.Thread(target=lambda: found.append(self.ask(first, slow)))
+        thread.start()
+        until(lambda: mock.requests.count("token") == 1, "the refresh")
+        mock.faults.clear()
+        self.assertEqual(self.ask(second, quick), 403)
+        mock.released.set()
+        thread.join()
+        self.assertEqual(found, [403])
+        self.gate.module(auth_check_interval=0)
+        self.assertEqual(self.ask(first, other), 200)
+        self.assertEqual([line for line in first.events() if line["event"] == "worker ended"], [])
+
+    def test_sign_out_beside_an_unreadable_row(self):
+        name, value = self.signed_in("bob").session()
+        self.stack.psql("INSERT INTO adit.gate_session (id, key_id, sealed, ends_at) VALUES ('%s', 'gone',"
+                        " decode(repeat('00', 200), 'hex'), now() + interval '30 days')" % value[:22])
+        own = self.signed_in("alice")
+        both = own.copy()
+        both.cookies = {(name, "/_adit/"): value, **own.cookies}
+        self.shows(both.ask("/_adit/logout", "POST", body=b""), 200, "Signed out")
+        self.is_sent_to_provider(own.ask())

@@ -377,7 +377,7 @@ static bool begin_and_end(struct gate_call *call, const struct identity *who)
     struct fetcher *fetcher = waiting_begin_fetch(call, who);
 
     if (fetcher)
-        waiting_end_fetch(call, who, fetcher);
+        waiting_end_fetch(call, fetcher);
     return fetcher != NULL;
 }
 
