@@ -173,6 +173,20 @@ START_TEST(keys_are_stored_in_order)
 }
 END_TEST
 
+/* Each account may have a place of its own. */
+START_TEST(keys_of_two_accounts)
+{
+    char id[34];
+
+    make_many_keys(1);
+    tried_issue(tried.who.other_admin, false, 0, id);
+    note_many(0, 1000);
+    key_uses_note(uses, text_of(tried.who.account[1]), text_of(id), NULL, 1000);
+    write_at(2000);
+    ck_assert_int_eq(n_stored(), 2);
+}
+END_TEST
+
 /* A key that is gone is left out, and the others are stored. */
 START_TEST(a_key_that_is_gone)
 {
@@ -249,6 +263,7 @@ static void add_tests(Suite *suite, const char *name, SFun set_up_case)
     tcase_add_test(tcase, a_full_table);
     tcase_add_test(tcase, the_latest_use_is_stored);
     tcase_add_test(tcase, keys_are_stored_in_order);
+    tcase_add_test(tcase, keys_of_two_accounts);
     tcase_add_test(tcase, a_key_that_is_gone);
     tcase_add_test(tcase, a_failure_keeps_the_uses);
     tcase_add_test(tcase, only_good_keys_leave_something);
