@@ -194,10 +194,9 @@ static bool write_edge(struct edges *edges, struct edge *edge, int64_t now_ms)
     bool ok;
 
     edges->reading = (struct edge_reading){.edge = NULL};
-    if (!edge->known && edge_files_exist(edges->settings->output, edge->id)) {
-        buf_free(&rule.pem);
+    /* Nothing was read for it: authorities are known with the module. */
+    if (!edge->known && edge_files_exist(edges->settings->output, edge->id))
         return true;
-    }
     edge->trusts_nobody = rule.asks && rule.pem.len == 0;
     if (rule.pem.len == 0)
         buf_puts(&rule.pem, UNISSUED_CA_PEM);
