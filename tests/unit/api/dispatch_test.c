@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/operations.h"
+#include "nodes/nodes.h"
 #include "suites.h"
 
 static struct client client;
@@ -416,6 +417,19 @@ START_TEST(callers_have_networks)
 }
 END_TEST
 
+/* Where each account has a place of its own, a key of the earlier form has to be asked for first.
+ */
+START_TEST(place_of_a_key_that_cannot_be_found)
+{
+    nodes_place(client.pg, true);
+    client_fail(ERR_DATABASE_UNAVAILABLE);
+    client_prepare(&client, "GET", "/ssh_credentials", "");
+    client.request.authorization = "Bearer " CLIENT_UNKNOWN_KEY;
+    ck_assert_int_eq(client_send(&client), 503);
+    ck_assert_int_eq(client_error(&client), error_row(ERR_DATABASE_UNAVAILABLE)->number);
+}
+END_TEST
+
 Suite *dispatch_suite(void)
 {
     Suite *suite = suite_create("api/dispatch");
@@ -431,6 +445,7 @@ Suite *dispatch_suite(void)
     tcase_add_test(tcase, no_key_is_one_caller);
     tcase_add_test(tcase, callers_have_addresses);
     tcase_add_test(tcase, callers_have_networks);
+    tcase_add_test(tcase, place_of_a_key_that_cannot_be_found);
     suite_add_tcase(suite, tcase);
     return suite;
 }
