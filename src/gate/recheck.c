@@ -78,7 +78,7 @@ static bool is_fresh(const struct gate_call *call, const struct recheck *item,
     int64_t age = call->now - item->checked;
 
     if (item->outcome == PROVIDER_ANSWERED)
-        return item->checked > session->checked && age >= -SEALED_CLOCK_S && age < interval;
+        return item->checked >= session->checked && age >= -SEALED_CLOCK_S && age < interval;
     return clock_steady_ms() < item->until_ms;
 }
 
