@@ -300,7 +300,7 @@ static void welcome(struct gate_call *call, const struct provider_client *client
         cannot_sign_in(call, HTML_PAGE_NOT_READY, "memory or random numbers are short");
         return;
     }
-    if (!visit_keep(call, session, is_let_in ? VISIT_NEW : VISIT_REFUSED, &set_cookie, &err)) {
+    if (!visit_keep(call, session, is_let_in ? VISIT_ALLOWED : VISIT_REFUSED, &set_cookie, &err)) {
         cannot_sign_in(call, HTML_PAGE_NOT_READY, error_reason(&err));
         return;
     }

@@ -30,7 +30,6 @@ struct visitor_session_limits visit_limits(const struct gate_call *call);
 
 enum visit_news {
     VISIT_SEEN,    /* only a time has moved */
-    VISIT_NEW,     /* the visitor signs in, and the lists let the visitor in */
     VISIT_ALLOWED, /* the provider was just asked, and the lists let the visitor in */
     VISIT_REFUSED  /* the same, and they do not */
 };

@@ -286,31 +286,40 @@ class Losses(GateCase):
         alice["teams"] = []
         alice["orgs"] = [dict(self.organization, login=name) for name in organizations]
 
+    @contextlib.contextmanager
+    def asking(self, endpoint, browser):
+        """The first worker asks the provider about the browser's visitor, which answers at the end.  Yields the
+        list that the worker's answer comes to."""
+        mock = self.gate.mock
+        mock.requests.clear()
+        mock.released.clear()
+        mock.faults[endpoint] = ("held",)
+        self.at(61)
+        found = []
+        thread = threading.Thread(target=lambda: found.append(self.ask(self.gates[0], browser)))
+        thread.start()
+        try:
+            until(lambda: mock.requests.count(endpoint) == 1, "the question")
+            mock.faults.clear()
+            yield found
+        finally:
+            mock.released.set()
+            thread.join()
+
     def test_checked_while_the_answer_came(self):
         """Another worker that asked before the loss does not make up for it."""
         for seconds in (61, 62):
             with self.subTest(seconds):
-                first, second = self.gates
                 self.join("acme")
                 self.gate.module(auth_check_interval=60, config=ACME)
                 self.at(0)
                 slow = self.signed_in("alice")
                 quick = slow.copy()
-                self.gate.mock.requests.clear()
-                self.gate.mock.released.clear()
-                self.gate.mock.faults["orgs"] = ("held",)
-                self.at(61)
-                found = []
-                thread = threading.Thread(target=lambda: found.append(self.ask(first, slow)))
-                thread.start()
-                until(lambda: self.gate.mock.requests.count("orgs") == 1, "the question")
-                self.gate.mock.faults.clear()
-                self.at(seconds)
-                self.assertEqual(self.ask(second, quick), 200)
-                self.join()
-                self.at(63)
-                self.gate.mock.released.set()
-                thread.join()
+                with self.asking("orgs", slow) as found:
+                    self.at(seconds)
+                    self.assertEqual(self.ask(self.gates[1], quick), 200)
+                    self.join()
+                    self.at(63)
                 self.gate.module(auth_check_interval=0, config=ACME)
                 self.assertEqual(found + [self.ask(gate, quick.copy()) for gate in self.gates], [403] * 3)
 
@@ -341,18 +350,8 @@ class Losses(GateCase):
         quick = slow.copy()
         mock.expire("alice")
         self.join()
-        mock.requests.clear()
-        mock.released.clear()
-        mock.faults["token"] = ("held",)
-        self.at(61)
-        found = []
-        thread = threading.Thread(target=lambda: found.append(self.ask(first, slow)))
-        thread.start()
-        until(lambda: mock.requests.count("token") == 1, "the refresh")
-        mock.faults.clear()
-        self.assertEqual(self.ask(second, quick), 403)
-        mock.released.set()
-        thread.join()
+        with self.asking("token", slow) as found:
+            self.assertEqual(self.ask(second, quick), 403)
         self.assertEqual(found, [403])
         self.gate.module(auth_check_interval=0)
         self.assertEqual(self.ask(first, other), 200)
