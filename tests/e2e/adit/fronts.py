@@ -19,6 +19,8 @@ from adit import samples
 from adit.programs import children
 from adit.stack import CLEAN_ENV, ROOT, as_service, free_port, make_folder
 
+# Whether "run --short" began this.
+IS_SHORT = "ADIT_SHORT" in os.environ
 # The dot also tests that the configurations escape it in regular expressions.
 PREFIX = "/adit.d/v1"
 START_TIMEOUT_S = 60
@@ -391,20 +393,24 @@ def read_chunks(stream):
             return body
 
 
-KINDS = {"nginx": Nginx, "apache-fcgid": Apache, "apache-proxy-fcgi": Apache,
+EVERY = {"nginx": Nginx, "apache-fcgid": Apache, "apache-proxy-fcgi": Apache,
          "apache-cgid": Apache, "cgi": Cgi}
+_FIRST = {server: kind for kind, server in reversed(EVERY.items())}
+# The kinds that are tried: in the short form the first of each server.
+KINDS = {kind: server for kind, server in EVERY.items() if not IS_SHORT or _FIRST[server] == kind}
 # The kinds with a printed configuration, those of one server together.
 GROUPS = [tuple(kind for kind in KINDS if KINDS[kind] is server and kind in FORMS)
           for server in dict.fromkeys(KINDS[kind] for kind in KINDS if kind in FORMS)]
 
 
 def start_all(stack):
-    """Starts every front.  Returns the servers.  The first front is nginx at the root of a host."""
+    """Starts all fronts that are tried.  Returns the servers.  The first front is nginx at the root of a
+    host."""
     servers = {kind: None for kind in KINDS.values()}
     for kind, server in KINDS.items():
         servers[server] = servers[server] or server(stack)
-        servers[server].add(kind, "")
-        servers[server].add(kind, PREFIX)
+        for prefix in ("", PREFIX) if kind == "nginx" or not IS_SHORT else (PREFIX,):
+            servers[server].add(kind, prefix)
     for server in servers.values():
         server.start()
     return list(servers.values())
@@ -412,7 +418,7 @@ def start_all(stack):
 
 def start_one(stack, kind, more=""):
     """Starts one front at the root of a host.  Returns its server, which has no other front."""
-    server = KINDS[kind](stack)
+    server = EVERY[kind](stack)
     server.more += "\n" + more
     server.add(kind, "")
     server.start()
