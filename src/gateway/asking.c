@@ -34,12 +34,17 @@ bool asking_look_up(struct gateway *gateway, struct arena *arena, struct gateway
     return store_gateway_look_up(gateway->pg, arena, keys.items, out, err);
 }
 
+size_t asking_glance_most(const struct gateway *gateway)
+{
+    return gateway->glanced.most > 0 ? gateway->glanced.most : GLANCED_MAX;
+}
+
 bool asking_glance(struct gateway *gateway, struct arena *arena, struct gateway_keys keys,
                    void *out, struct error *err)
 {
     if (!store_gateway_glance(gateway->pg, arena, keys, out, err))
         return false;
-    if (keys.n == glanced_most(gateway))
+    if (keys.n == asking_glance_most(gateway))
         gateway->glanced.most = keys.n < GLANCED_MAX ? 2 * keys.n : 0;
     return true;
 }

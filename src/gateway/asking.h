@@ -31,6 +31,9 @@ asking_statement asking_look_up;
 /* What each key has at a glance: *out is a struct gateway_glance *. */
 asking_statement asking_glance;
 
+/* Returns how many keys the next statement for logins may glance at. */
+size_t asking_glance_most(const struct gateway *gateway);
+
 /* Asks about keys, which are of one account where gateway->by_account is set.  If only these are
  * late, only they have to wait: whoever offers them has proved nothing yet.  Returns false with the
  * reason, static. */

@@ -27,17 +27,12 @@ static bool was_late(struct gateway *gateway, const struct gateway_key *key)
     return known && known->late_until_ms > 0;
 }
 
-size_t glanced_most(const struct gateway *gateway)
-{
-    return gateway->glanced.most > 0 ? gateway->glanced.most : GLANCED_MAX;
-}
-
 void glanced_add(struct gateway *gateway, const struct gateway_key *key)
 {
     struct glanced *glanced = &gateway->glanced;
     const char *account_id, *fingerprint;
 
-    if (gateway->by_account || glanced->n == glanced_most(gateway) ||
+    if (gateway->by_account || glanced->n == asking_glance_most(gateway) ||
         find_glanced(glanced, key) < glanced->n || was_late(gateway, key))
         return;
     account_id = arena_copy(&glanced->arena, key->account_id.s, key->account_id.len);

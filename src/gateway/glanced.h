@@ -26,9 +26,6 @@ struct glanced {
     struct arena arena;                /* holds all of it */
 };
 
-/* Returns how many keys the next statement may glance at. */
-size_t glanced_most(const struct gateway *gateway);
-
 /* Adds a key, as far as there is room.  Not if gateway->by_account is set: a statement
  * is for one account, and one that is late is the fault of its place. */
 void glanced_add(struct gateway *gateway, const struct gateway_key *key);
