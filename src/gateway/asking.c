@@ -26,6 +26,15 @@ bool asking_note_outcome(struct gateway *gateway, bool ok, const struct error *e
     return ok;
 }
 
+const char *asking_account_fault(int n_accounts)
+{
+    if (n_accounts == 0)
+        return "the account does not exist; correct the setting account of [gateway], or --account";
+    return n_accounts == 1 ? NULL
+                           : "there are several accounts; name one in the setting account of "
+                             "[gateway], or with --account";
+}
+
 /* ---- keys ---- */
 
 bool asking_look_up(struct gateway *gateway, struct arena *arena, struct gateway_keys keys,

@@ -18,6 +18,9 @@ bool asking_note_outcome(struct gateway *gateway, bool ok, const struct error *e
 MUST_CHECK bool asking_for_others(struct gateway *gateway, struct text account_id,
                                   struct error *err);
 
+/* Returns why an account cannot be obeyed, static, or NULL.  n_accounts is how many it names. */
+const char *asking_account_fault(int n_accounts);
+
 /* Has a key wait.  Returns why, static. */
 const char *asking_note_late_key(struct gateway *gateway, const struct gateway_key *key);
 

@@ -21,15 +21,6 @@
 #define JUDGE_OWNER_LATE                                                                           \
     "reading keys with many rules of the same owner took too long; it is read again soon"
 
-const char *judge_account_fault(int n_accounts)
-{
-    if (n_accounts == 0)
-        return "the account does not exist; correct the setting account of [gateway], or --account";
-    return n_accounts == 1 ? NULL
-                           : "there are several accounts; name one in the setting account of "
-                             "[gateway], or with --account";
-}
-
 /* ---- keys ---- */
 
 /* What was read of a key: all that it has, but for the owners that are left out. */
@@ -195,7 +186,7 @@ static enum judge_verdict read_key(struct gateway *gateway, struct arena *arena,
 
     if (!read_in_turn(gateway, arena, seen, &reading, why))
         return *why == ssh_options_no_memory ? JUDGE_FAULT : JUDGE_AWAY;
-    *why = judge_account_fault(found->n_accounts);
+    *why = asking_account_fault(found->n_accounts);
     if (*why)
         return JUDGE_FAULT;
     if (found->n == 0 && !found->is_over && reading.key.left_out.n == 0)
@@ -248,7 +239,7 @@ enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena, struc
         return JUDGE_AWAY;
     if (!glance_at_one(gateway, arena, &key, &seen, why))
         return JUDGE_AWAY;
-    *why = judge_account_fault(seen.n_accounts);
+    *why = asking_account_fault(seen.n_accounts);
     if (*why)
         return JUDGE_FAULT;
     /* Strangers offer any key: each costs one statement. */

@@ -45,9 +45,6 @@ static inline bool judge_is_shut(const struct gateway *gateway)
     return clock_steady_ms() < gateway->shut_until_ms;
 }
 
-/* Returns why an account cannot be obeyed, static, or NULL.  n_accounts is how many it names. */
-const char *judge_account_fault(int n_accounts);
-
 enum judge_verdict {
     JUDGE_PERMITTED,
     JUDGE_NONE,

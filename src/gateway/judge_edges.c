@@ -3,6 +3,7 @@
 #include "gateway/judge_edges.h"
 
 #include "base/clock.h"
+#include "gateway/asking.h"
 #include "gateway/judge.h"
 #include "store/gateway.h"
 
@@ -53,7 +54,7 @@ static bool ask_about_edges(struct gateway *gateway, edges_statement *statement,
 
     pg_set_timeout(pg, gateway->edges_late < LATE_MAX ? SHORT_MS : JUDGE_TIMEOUT_MS);
     ok = statement(pg, arena, text_of(gateway->conf.gateway.account), ids, out, &err);
-    gateway->account_fault = ok ? judge_account_fault(out->n_accounts) : NULL;
+    gateway->account_fault = ok ? asking_account_fault(out->n_accounts) : NULL;
     if (!ok)
         note_unread(gateway, &err, begun_ms);
     else if (gateway->account_fault)
