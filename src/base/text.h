@@ -90,6 +90,16 @@ static inline struct text text_next_word(struct text *rest)
     return (struct text){.s = rest->s - (to - from), .len = to - from};
 }
 
+/* Returns how many words a text has. */
+static inline size_t text_count_words(struct text text)
+{
+    size_t n = 0;
+
+    while (text_next_word(&text).s)
+        n++;
+    return n;
+}
+
 /* Returns whether the text begins with the prefix. */
 static inline bool text_begins(struct text t, const char *prefix)
 {

@@ -22,7 +22,7 @@ static void set_module(struct edges *edges, struct edge *edge, bool enabled, cha
     edge->enabled = enabled;
     edge->authorities = authorities;
     edge->stamps = stamps;
-    edge->n_authorities = edges_count_words(authorities);
+    edge->n_authorities = text_count_words(text_of(authorities));
     edge->due = true;
 }
 

@@ -62,22 +62,13 @@ static bool run_haproxy(void *context)
 
 /* ---- making ---- */
 
-size_t edges_count_words(const char *text)
-{
-    struct text rest = text_of(text);
-    size_t n = 0;
-
-    while (text_next_word(&rest).s)
-        n++;
-    return n;
-}
-
 static bool copy_edges(struct edges *edges)
 {
     struct text rest = text_of(edges->settings->edges);
+    const size_t n = text_count_words(rest);
 
-    edges->items = calloc(edges_count_words(edges->settings->edges) + 1, sizeof *edges->items);
-    edges->ids = calloc(edges_count_words(edges->settings->edges) + 1, sizeof *edges->ids);
+    edges->items = calloc(n + 1, sizeof *edges->items);
+    edges->ids = calloc(n + 1, sizeof *edges->ids);
     if (!edges->items || !edges->ids)
         return false;
     for (struct text id; (id = text_next_word(&rest)).s; edges->n++) {
@@ -110,7 +101,7 @@ static bool share_versions(struct edges *edges)
 
 static bool split_command(struct edges *edges)
 {
-    size_t n = edges_count_words(edges->settings->reload);
+    size_t n = text_count_words(text_of(edges->settings->reload));
     char *rest;
 
     edges->command.used = n > 0;

@@ -74,8 +74,6 @@ struct edges {
                            none */
 };
 
-size_t edges_count_words(const char *text);
-
 /* The servers have to obey the newest version. */
 void edges_want_reloads(struct edges *edges, int64_t at_ms);
 
