@@ -144,6 +144,19 @@ static bool is_rare(const struct edge *edge, int64_t now_ms)
            (edge->narrowed_ms == 0 || now_ms >= edge->narrowed_ms + EDGES_RARE_MS);
 }
 
+void edges_want_reloads(struct edges *edges, int64_t at_ms)
+{
+    reload_want(&edges->command, edges->version, at_ms);
+    reload_want(&edges->haproxy, edges->version, at_ms);
+}
+
+/* The same for a rare change: see reload_want_rare(). */
+static void want_reloads_rare(struct edges *edges, int64_t at_ms)
+{
+    reload_want_rare(&edges->command, edges->version, at_ms);
+    reload_want_rare(&edges->haproxy, edges->version, at_ms);
+}
+
 /* The files differ from now on, or a part of them does. */
 static void begin_change(struct edges *edges, struct edge *edge, int64_t now_ms)
 {
@@ -155,7 +168,7 @@ static void begin_change(struct edges *edges, struct edge *edge, int64_t now_ms)
         edge->narrowed_ms = now_ms;
     }
     if (rare)
-        edges_want_reloads_rare(edges, now_ms + BATCH_MS);
+        want_reloads_rare(edges, now_ms + BATCH_MS);
     else
         edges_want_reloads(edges, now_ms + BATCH_MS);
 }

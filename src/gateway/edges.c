@@ -119,18 +119,6 @@ static bool split_command(struct edges *edges)
     return true;
 }
 
-void edges_want_reloads(struct edges *edges, int64_t at_ms)
-{
-    reload_want(&edges->command, edges->version, at_ms);
-    reload_want(&edges->haproxy, edges->version, at_ms);
-}
-
-void edges_want_reloads_rare(struct edges *edges, int64_t at_ms)
-{
-    reload_want_rare(&edges->command, edges->version, at_ms);
-    reload_want_rare(&edges->haproxy, edges->version, at_ms);
-}
-
 /* A reload that the last process owed is due for all edges. */
 static void take_over_debt(struct edges *edges)
 {

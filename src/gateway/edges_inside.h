@@ -77,9 +77,6 @@ struct edges {
 /* The servers have to obey the newest version. */
 void edges_want_reloads(struct edges *edges, int64_t at_ms);
 
-/* The same for a rare change: see reload_want_rare(). */
-void edges_want_reloads_rare(struct edges *edges, int64_t at_ms);
-
 /* Logs what of an authority is left out.  The stamp is its file's; NULL: it can have none. */
 void edges_log_left_out(const struct edges *edges, struct edge *edge, struct text authority,
                         const struct authority_stamp *stamp, const char *cause);
