@@ -11,7 +11,7 @@
 
 #include "ask/ask.h"
 #include "base/clock.h"
-#include "gateway/loop.h"
+#include "gateway/watched.h"
 
 /* adit-ssh-keys gives up at that time as well. */
 #define TIME_MS 1500
@@ -42,7 +42,7 @@ static void add_client(struct clients *clients, struct gateway *gateway, int fd)
     if (clients->n == CLIENTS_MAX)
         close_client(clients, clients->items);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
-        !loop_watch(gateway->epoll, fd, LOOP_CLIENT)) {
+        !watched_add(gateway->epoll, fd, WATCHED_CLIENT)) {
         close(fd);
         return;
     }
@@ -99,7 +99,7 @@ static bool write_answer(struct client *client, int epoll)
         if (n >= 0) {
             client->sent += (size_t)n;
         } else if (errno != EINTR) {
-            event.data.u64 = loop_tag(client->fd, LOOP_CLIENT);
+            event.data.u64 = watched_tag(client->fd, WATCHED_CLIENT);
             return errno == EAGAIN && epoll_ctl(epoll, EPOLL_CTL_MOD, client->fd, &event) == 0;
         }
     }

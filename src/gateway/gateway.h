@@ -46,7 +46,7 @@ struct gateway {
     int edges_late;        /* how often a statement was late, less readings since that were not */
     int64_t edges_read_at_ms;  /* no reading before (steady clock) */
     const char *account_fault; /* why the edges' account cannot be obeyed; NULL: it can, static */
-    int epoll;                 /* see gateway/loop.h */
+    int epoll;                 /* see gateway/watched.h */
 
     /* The database, as the last statement left it. */
     bool is_away;

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "gateway/crowd.h"
-#include "gateway/loop.h"
+#include "gateway/watched.h"
 
 bool login_begin(struct gateway *gateway, struct ssh_session *session, pid_t asker)
 {
@@ -13,7 +13,8 @@ bool login_begin(struct gateway *gateway, struct ssh_session *session, pid_t ask
 
 bool login_watch(const struct gateway *gateway, const struct ssh_session *session)
 {
-    return session->login_pid == 0 || loop_watch(gateway->epoll, session->children[0], LOOP_LOGIN);
+    return session->login_pid == 0 ||
+           watched_add(gateway->epoll, session->children[0], WATCHED_LOGIN);
 }
 
 bool login_set_owners(struct ssh_session *session, struct text_list owner_ids)

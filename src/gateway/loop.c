@@ -12,6 +12,7 @@
 #include "gateway/client.h"
 #include "gateway/judge.h"
 #include "gateway/login.h"
+#include "gateway/watched.h"
 
 #define N_EVENTS 64
 
@@ -25,18 +26,6 @@ struct loop {
     int64_t sweep_at_ms;
     struct clients clients;
 };
-
-uint64_t loop_tag(int fd, enum loop_kind kind)
-{
-    return (uint64_t)kind << 32 | (uint32_t)fd;
-}
-
-bool loop_watch(int epoll, int fd, enum loop_kind kind)
-{
-    struct epoll_event event = {.events = EPOLLIN, .data = {.u64 = loop_tag(fd, kind)}};
-
-    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
-}
 
 /* A session is over once its monitor has exited.  If the monitor was killed, what was below it goes
  * on, and nobody watches over it. */
@@ -73,20 +62,20 @@ static void take_event(struct loop *loop, uint64_t tag)
 {
     int fd = (int)(uint32_t)tag;
 
-    switch ((enum loop_kind)(tag >> 32)) {
-    case LOOP_LISTENER:
+    switch ((enum watched_kind)(tag >> 32)) {
+    case WATCHED_LISTENER:
         clients_accept(&loop->clients, loop->gateway, fd);
         break;
-    case LOOP_SIGNALS:
+    case WATCHED_SIGNALS:
         take_signals(loop);
         break;
-    case LOOP_CLIENT:
+    case WATCHED_CLIENT:
         clients_go_on(&loop->clients, loop->gateway, fd);
         break;
-    case LOOP_PROCESS:
+    case WATCHED_PROCESS:
         forget_exited(loop->gateway, fd);
         break;
-    case LOOP_LOGIN:
+    case WATCHED_LOGIN:
         login_end(loop->gateway, fd);
         break;
     }
@@ -163,13 +152,13 @@ static bool open_loop(struct loop *loop)
     struct gateway *gateway = loop->gateway;
 
     loop->signal_fd = open_signals();
-    if (loop->signal_fd < 0 || !loop_watch(gateway->epoll, loop->listen_fd, LOOP_LISTENER) ||
-        !loop_watch(gateway->epoll, loop->signal_fd, LOOP_SIGNALS))
+    if (loop->signal_fd < 0 || !watched_add(gateway->epoll, loop->listen_fd, WATCHED_LISTENER) ||
+        !watched_add(gateway->epoll, loop->signal_fd, WATCHED_SIGNALS))
         return false;
     for (size_t i = 0; i < gateway->sessions.n; i++) {
         const struct ssh_session *session = gateway->sessions.items[i];
 
-        if (!loop_watch(gateway->epoll, session->fd, LOOP_PROCESS) ||
+        if (!watched_add(gateway->epoll, session->fd, WATCHED_PROCESS) ||
             !login_watch(gateway, session))
             return false;
     }

@@ -14,8 +14,8 @@
 #include "gateway/crowd.h"
 #include "gateway/judge.h"
 #include "gateway/login.h"
-#include "gateway/loop.h"
 #include "gateway/proc.h"
+#include "gateway/watched.h"
 
 /* The suffix of the types of certificates ([PROTOCOL.certkeys] of OpenSSH). */
 #define CERTIFICATE_SUFFIX "-cert-v01@openssh.com"
@@ -146,7 +146,7 @@ static struct ssh_session *session_of(struct gateway *gateway, const struct aske
     session = ssh_sessions_add(&gateway->sessions, monitor->pid, monitor->started, fd);
     if (!session)
         close(fd);
-    else if (!loop_watch(gateway->epoll, fd, LOOP_PROCESS) ||
+    else if (!watched_add(gateway->epoll, fd, WATCHED_PROCESS) ||
              !login_begin(gateway, session, asker->pid)) {
         ssh_sessions_remove(&gateway->sessions, session);
         session = NULL;

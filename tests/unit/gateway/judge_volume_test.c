@@ -14,6 +14,7 @@
 #include "gateway/loop.h"
 #include "gateway/marked.h"
 #include "gateway/proc.h"
+#include "gateway/watched.h"
 #include "model/ssh_decision.h"
 #include "suites.h"
 
@@ -477,7 +478,7 @@ START_TEST(events_do_not_wait_for_judging)
     for (size_t i = 0; i < 31; i++) {
         fds[i] = eventfd(i > 0, EFD_CLOEXEC);
         ck_assert_int_ge(fds[i], 0);
-        ck_assert(i == 0 || loop_watch(gateway.epoll, fds[i], LOOP_PROCESS));
+        ck_assert(i == 0 || watched_add(gateway.epoll, fds[i], WATCHED_PROCESS));
     }
     gateway.conf.gateway.poll_ms = gateway.conf.gateway.sweep_ms = 60000;
     fake_database.takes_a_turn = true;
