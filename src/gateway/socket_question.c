@@ -114,7 +114,7 @@ static bool find_monitor(const struct asker *asker, struct proc *monitor, int *f
     if (!proc_read_stat(asker->pid, &before))
         return false;
     *fd = proc_open_read(before.parent, monitor);
-    if (*fd >= 0 && state_is_monitor(monitor) && monitor->started <= before.started &&
+    if (*fd >= 0 && ssh_session_is_monitor(monitor) && monitor->started <= before.started &&
         proc_read_stat(asker->pid, &after) && after.started == before.started &&
         after.parent == monitor->pid && !after.has_exited)
         return true;

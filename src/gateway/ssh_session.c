@@ -19,6 +19,12 @@
 #define KILL_AFTER_MS 200
 #define KILL_AGAIN_MS 500
 
+bool ssh_session_is_monitor(const struct proc *proc)
+{
+    return (strcmp(proc->name, "sshd") == 0 || strcmp(proc->name, "sshd-session") == 0) &&
+           proc->has_one_uid && (proc->uid == 0 || proc->uid == geteuid()) && !proc->has_exited;
+}
+
 struct ssh_session *ssh_sessions_find(const struct ssh_sessions *sessions, pid_t pid)
 {
     for (size_t i = 0; i < sessions->n; i++) {

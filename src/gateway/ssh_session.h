@@ -20,6 +20,7 @@
 /* Credentials that a line of the log names. */
 #define SSH_SESSION_NAMED_MAX 3
 
+struct proc;
 struct state;
 
 /* Whether a session is to be judged anew, and why.  The higher the mark, the sooner. */
@@ -92,6 +93,10 @@ struct ssh_sessions {
     size_t cap;
     uint64_t n_ended[SSH_SESSION_N_CAUSES]; /* since the start */
 };
+
+/* Returns whether a process can be the monitor of a session: it is called as sshd calls its own,
+ * and it is root's, or of the daemon's own user, who may signal it anyway. */
+bool ssh_session_is_monitor(const struct proc *proc);
 
 /* Returns the session of a process, or NULL. */
 struct ssh_session *ssh_sessions_find(const struct ssh_sessions *sessions, pid_t pid);

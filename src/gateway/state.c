@@ -27,12 +27,6 @@
 
 #define NAME_SIZE 24
 
-bool state_is_monitor(const struct proc *proc)
-{
-    return (strcmp(proc->name, "sshd") == 0 || strcmp(proc->name, "sshd-session") == 0) &&
-           proc->has_one_uid && (proc->uid == 0 || proc->uid == geteuid()) && !proc->has_exited;
-}
-
 bool state_open(struct state *state, const char *path, const char **what)
 {
     struct stat status;
@@ -290,7 +284,7 @@ static bool may_be_monitor(const struct proc *proc)
 {
     struct proc parent;
 
-    return state_is_monitor(proc) && proc_read_stat(proc->parent, &parent) &&
+    return ssh_session_is_monitor(proc) && proc_read_stat(proc->parent, &parent) &&
            strcmp(parent.name, "sshd") == 0;
 }
 
@@ -305,7 +299,7 @@ static int open_process(pid_t pid, const struct record *record, struct proc *pro
         return -1;
     }
     if ((record->has_started && proc->started != record->started) ||
-        !(record->has_started ? state_is_monitor(proc) : may_be_monitor(proc)))
+        !(record->has_started ? ssh_session_is_monitor(proc) : may_be_monitor(proc)))
         return -1;
     fd = proc_open(pid, proc->started);
     *failed = fd < 0 && errno != ESRCH;

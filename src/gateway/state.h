@@ -34,8 +34,4 @@ void state_remove(const struct state *state, pid_t pid);
 MUST_CHECK bool state_read_all(const struct state *state, struct ssh_sessions *sessions,
                                const struct log *log);
 
-/* Returns whether a process can be the monitor of a session: it is called as sshd calls its own,
- * and it is root's, or of the daemon's own user, who may signal it anyway. */
-bool state_is_monitor(const struct proc *proc);
-
 #endif
