@@ -88,6 +88,22 @@ static bool write_file(int folder, const char *name, const struct buf *text)
     return close(fd) == 0 && written == text->len;
 }
 
+bool state_put(const struct state *state, pid_t pid, const struct buf *text)
+{
+    char name[NAME_SIZE], new_name[NAME_SIZE];
+    int fault;
+
+    name_file(name, pid, "");
+    name_file(new_name, pid, ".new");
+    if (write_file(state->folder, new_name, text) &&
+        renameat(state->folder, new_name, state->folder, name) == 0)
+        return true;
+    fault = errno;
+    unlinkat(state->folder, new_name, 0);
+    errno = fault;
+    return false;
+}
+
 void state_remove(const struct state *state, pid_t pid)
 {
     char name[NAME_SIZE];
@@ -241,13 +257,10 @@ static bool reads_back(struct text text, const struct ssh_session *session)
 
 bool state_write(const struct state *state, const struct ssh_session *session)
 {
-    char name[NAME_SIZE], new_name[NAME_SIZE];
     struct buf text = {0};
     bool ok;
     int fault;
 
-    name_file(name, session->pid, "");
-    name_file(new_name, session->pid, ".new");
     buf_printf(&text,
                HEAD "\nboot %s\nstarted %llu\nsince %lld\naccount %s\nowner %s\n"
                     "fingerprint %s\n",
@@ -261,12 +274,9 @@ bool state_write(const struct state *state, const struct ssh_session *session)
     buf_puts(&text, "end\n");
     errno = text.failed ? ENOMEM : EFBIG;
     ok = !text.failed && reads_back(buf_text(&text), session) &&
-         write_file(state->folder, new_name, &text) &&
-         renameat(state->folder, new_name, state->folder, name) == 0;
+         state_put(state, session->pid, &text);
     fault = errno;
     buf_free(&text);
-    if (!ok)
-        unlinkat(state->folder, new_name, 0);
     errno = fault;
     return ok;
 }

@@ -3,6 +3,7 @@
 #ifndef ADIT_GATEWAY_STATE_H
 #define ADIT_GATEWAY_STATE_H
 
+#include "base/buf.h"
 #include "base/must_check.h"
 #include "gateway/proc.h"
 #include "gateway/ssh_session.h"
@@ -18,6 +19,10 @@ struct state {
 MUST_CHECK bool state_open(struct state *state, const char *path, const char **what);
 
 void state_close(struct state *state);
+
+/* Writes the file of the session of a process, whole or not at all.  Returns false with errno set.
+ */
+MUST_CHECK bool state_put(const struct state *state, pid_t pid, const struct buf *text);
 
 /* Writes the file of a session, whole or not at all.  Returns false with errno set; EFBIG: it could
  * not be read back. */
