@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "gateway/crowd.h"
+#include "gateway/session_file.h"
 #include "gateway/watched.h"
 
 bool login_begin(struct gateway *gateway, struct ssh_session *session, pid_t asker)
@@ -51,7 +52,7 @@ static void admit(struct gateway *gateway, struct ssh_session *session)
         end_for_room(gateway, session);
     } else {
         /* Or the next run would judge it again.  If that fails, it does. */
-        (void)!state_write(&gateway->state, session);
+        (void)!session_file_write(&gateway->state, session);
     }
     ssh_session_forget_owners(session);
     arena_free(&arena);

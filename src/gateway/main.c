@@ -22,6 +22,7 @@
 #include "gateway/login.h"
 #include "gateway/loop.h"
 #include "gateway/proc.h"
+#include "gateway/session_file.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -167,7 +168,7 @@ static bool run_loop(struct gateway *gateway, int listen_fd)
     const struct log *log = &gateway->conf.log;
     bool ok;
 
-    if (!state_read_all(&gateway->state, &gateway->sessions, log))
+    if (!session_files_read(&gateway->state, &gateway->sessions, log))
         return process_fault(log, gateway->conf.gateway.state, "cannot read the folder");
     login_judge_former(gateway);
     if (!systemd_notify("READY=1"))

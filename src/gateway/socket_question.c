@@ -15,6 +15,7 @@
 #include "gateway/judge.h"
 #include "gateway/login.h"
 #include "gateway/proc.h"
+#include "gateway/session_file.h"
 #include "gateway/watched.h"
 
 /* The suffix of the types of certificates ([PROTOCOL.certkeys] of OpenSSH). */
@@ -184,7 +185,7 @@ static bool register_session(struct gateway *gateway, struct ssh_session *sessio
         !login_set_owners(session, grant->owner_ids))
         return false;
     login_make_room(gateway, session);
-    if (state_write(&gateway->state, session))
+    if (session_file_write(&gateway->state, session))
         return true;
     *why = errno == EFBIG ? "the session's file could not be read back: its key has too much"
                           : "cannot write the session's file";

@@ -15,6 +15,7 @@
 #include "gateway/folder.h"
 #include "gateway/monitor.h"
 #include "gateway/proc.h"
+#include "gateway/session_file.h"
 #include "gateway/ssh_session.h"
 #include "gateway/state.h"
 #include "suites.h"
@@ -201,8 +202,8 @@ START_TEST(a_login_is_taken_up_from_its_file)
     monitor_start(&monitor, "sshd", false);
     session = add_login(&before, &monitor);
     snprintf(session->owner_id, sizeof session->owner_id, "usr_1");
-    ck_assert(state_write(&state, session));
-    ck_assert(state_read_all(&state, &after, &quiet));
+    ck_assert(session_file_write(&state, session));
+    ck_assert(session_files_read(&state, &after, &quiet));
     session = after.items[0];
     ck_assert_int_eq(session->login_pid, monitor.child);
     ck_assert_uint_eq(session->owner_ids.n, 1);
@@ -210,7 +211,7 @@ START_TEST(a_login_is_taken_up_from_its_file)
     ssh_sessions_free(&after);
     kill(monitor.child, SIGKILL);
     ck_assert(monitor_wait_for_exit(monitor.child, &status));
-    ck_assert(state_read_all(&state, &after, &quiet));
+    ck_assert(session_files_read(&state, &after, &quiet));
     ck_assert_uint_eq(after.n, 1);
     ck_assert_int_eq(after.items[0]->login_pid, 0);
     ssh_sessions_free(&before);
@@ -309,7 +310,7 @@ END_TEST
 static void restart(struct gateway *gateway)
 {
     ssh_sessions_free(&gateway->sessions);
-    ck_assert(state_read_all(&gateway->state, &gateway->sessions, &quiet));
+    ck_assert(session_files_read(&gateway->state, &gateway->sessions, &quiet));
     login_judge_former(gateway);
 }
 
@@ -328,10 +329,10 @@ START_TEST(a_login_succeeds_while_no_daemon_runs)
     ck_assert_msg(state_open(&gateway.state, folder, &what), "%s", what);
     monitor_start(&monitor, "sshd", false);
     monitor_start(&other, "sshd", false);
-    ck_assert(state_write(&gateway.state, add_login(&gateway.sessions, &monitor)));
+    ck_assert(session_file_write(&gateway.state, add_login(&gateway.sessions, &monitor)));
     session = add_login(&gateway.sessions, &other);
     ck_assert(ssh_session_set_owners(session, (struct text_list){&owner, 1, true}));
-    ck_assert(state_write(&gateway.state, session));
+    ck_assert(session_file_write(&gateway.state, session));
     kill(other.child, SIGKILL);
     ck_assert(monitor_wait_for_exit(other.child, &status));
     login_end(&gateway, session->children[0]);

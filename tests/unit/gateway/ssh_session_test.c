@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "faults.h"
 #include "gateway/monitor.h"
+#include "gateway/session_file.h"
 #include "gateway/state.h"
 #include "suites.h"
 
@@ -249,8 +250,8 @@ START_TEST(a_session_is_taken_up_from_its_file)
     session = add_session(&before, monitor.pid);
     session->since_s = 1700000000;
     snprintf(session->owner_id, sizeof session->owner_id, "usr_1");
-    ck_assert(state_write(&state, session));
-    ck_assert(state_read_all(&state, &after, &quiet));
+    ck_assert(session_file_write(&state, session));
+    ck_assert(session_files_read(&state, &after, &quiet));
     ck_assert_uint_eq(after.n, 1);
     session = after.items[0];
     ck_assert_int_eq(session->pid, monitor.pid);
@@ -301,7 +302,7 @@ START_TEST(the_file_goes_with_its_session)
     open_state();
     monitor_start(&monitor, "sshd", false);
     session = add_session(&sessions, monitor.pid);
-    ck_assert(state_write(&state, session));
+    ck_assert(session_file_write(&state, session));
     ck_assert(file_exists(monitor.pid));
     ssh_session_end(&sessions, session, SSH_SESSION_STOPPED, &quiet, clock_steady_ms());
     finish(&sessions, &state);
@@ -340,12 +341,12 @@ START_TEST(other_files_name_no_session)
     ck_assert(proc_read(monitor.pid, &proc));
     for (const char *change = changes; *change; change++) {
         forge(&proc, *change);
-        ck_assert(state_read_all(&state, &sessions, &quiet));
+        ck_assert(session_files_read(&state, &sessions, &quiet));
         ck_assert_msg(sessions.n == 0, "change %c", *change);
         ck_assert(!file_exists(monitor.pid));
     }
     forge(&proc, '-');
-    ck_assert(state_read_all(&state, &sessions, &quiet));
+    ck_assert(session_files_read(&state, &sessions, &quiet));
     ck_assert_uint_eq(sessions.n, 1);
     ck_assert(!sessions.items[0]->is_ending);
     ssh_sessions_free(&sessions);
@@ -366,7 +367,7 @@ START_TEST(a_file_without_sense_ends_its_session)
     monitor_start(&monitor, "sshd", false);
     ck_assert(proc_read(monitor.pid, &proc));
     forge(&proc, "hnfe"[_i]);
-    ck_assert(state_read_all(&state, &sessions, &quiet));
+    ck_assert(session_files_read(&state, &sessions, &quiet));
     ck_assert_uint_eq(sessions.n, 1);
     ck_assert(sessions.items[0]->is_ending);
     finish(&sessions, &state);
@@ -391,7 +392,7 @@ START_TEST(a_file_that_is_too_large_ends_its_session)
     forge(&proc, '-');
     snprintf(path, sizeof path, "%s/%d", folder, (int)monitor.pid);
     ck_assert_int_eq(truncate(path, 4 * 1024 * 1024 + 1), 0);
-    ck_assert(state_read_all(&state, &sessions, &quiet));
+    ck_assert(session_files_read(&state, &sessions, &quiet));
     ck_assert_uint_eq(sessions.n, 1);
     ck_assert(sessions.items[0]->is_ending);
     ck_assert_str_eq(sessions.items[0]->fingerprint, FINGERPRINT);
@@ -429,7 +430,7 @@ START_TEST(an_id_alone_names_a_process_below_sshd)
     }
     ck_assert_int_eq((int)read(pipes[0], &child, sizeof child), (int)sizeof child);
     write_by_hand(child, "");
-    ck_assert(state_read_all(&state, &sessions, &quiet));
+    ck_assert(session_files_read(&state, &sessions, &quiet));
     ck_assert_uint_eq(sessions.n, _i == 0 ? 1 : 0);
     if (_i == 0)
         ck_assert(sessions.items[0]->is_ending);
@@ -462,12 +463,12 @@ START_TEST(what_cannot_be_read_back_is_not_written)
     if (_i > 0)
         granted = (struct text_list){rules, 1025, true};
     ck_assert(ssh_session_set_lists(session, ids, granted));
-    ck_assert(!state_write(&state, session));
+    ck_assert(!session_file_write(&state, session));
     ck_assert_int_eq(errno, EFBIG);
     ck_assert(!file_exists(getpid()));
     granted.n = _i > 0 ? 1000 : 0;
     ck_assert(ssh_session_set_lists(session, ids, granted));
-    ck_assert(state_write(&state, session));
+    ck_assert(session_file_write(&state, session));
     ssh_sessions_free(&sessions);
     close_state();
 }
@@ -481,14 +482,14 @@ START_TEST(a_file_that_cannot_be_read_stays)
 
     open_state();
     monitor_start(&monitor, "sshd", false);
-    ck_assert(state_write(&state, add_session(&sessions, monitor.pid)));
+    ck_assert(session_file_write(&state, add_session(&sessions, monitor.pid)));
     ssh_sessions_free(&sessions);
     faults_fail_at(2); /* the folder is opened first */
-    ck_assert(!state_read_all(&state, &sessions, &quiet));
+    ck_assert(!session_files_read(&state, &sessions, &quiet));
     ck_assert(faults_stop());
     ck_assert(file_exists(monitor.pid));
     ck_assert_uint_eq(sessions.n, 0);
-    ck_assert(state_read_all(&state, &sessions, &quiet));
+    ck_assert(session_files_read(&state, &sessions, &quiet));
     ck_assert_uint_eq(sessions.n, 1);
     ssh_sessions_free(&sessions);
     monitor_stop(&monitor);
@@ -509,7 +510,7 @@ START_TEST(other_programs_are_no_session)
         monitor_start(&monitor, names[i], false);
         ck_assert(proc_read(monitor.pid, &proc));
         forge(&proc, '-');
-        ck_assert(state_read_all(&state, &sessions, &quiet));
+        ck_assert(session_files_read(&state, &sessions, &quiet));
         ck_assert_msg(sessions.n == 0, "%s", names[i]);
         monitor_stop(&monitor);
     }
@@ -523,7 +524,7 @@ START_TEST(a_file_that_cannot_be_written_is_not_there)
     struct ssh_session *session = add_session(&sessions, getpid());
     struct state broken = {.folder = open("/proc/self", O_RDONLY | O_DIRECTORY), .lock = -1};
 
-    ck_assert(!state_write(&broken, session));
+    ck_assert(!session_file_write(&broken, session));
     ck_assert_int_ne(errno, 0);
     state_close(&broken);
     ssh_sessions_free(&sessions);
