@@ -62,9 +62,9 @@ bool asking_for_others(struct gateway *gateway, struct text account_id, struct e
 {
     bool ok;
 
-    pg_set_timeout(gateway->pg, JUDGE_IMPATIENT_MS);
+    pg_set_timeout(gateway->pg, OUTAGE_IMPATIENT_MS);
     ok = marked_answers(gateway, account_id, err);
-    pg_set_timeout(gateway->pg, JUDGE_TIMEOUT_MS);
+    pg_set_timeout(gateway->pg, OUTAGE_TIMEOUT_MS);
     return ok;
 }
 
@@ -92,7 +92,7 @@ bool asking_about(struct gateway *gateway, struct arena *arena, struct gateway_k
     if (gateway->by_account)
         return gateway->by_account->ask_about(gateway, arena, keys, statement, out, why);
     *why = "the database did not answer in time; it is asked again soon";
-    if (judge_is_shut(gateway))
+    if (outage_shuts(gateway))
         return false;
     is_there = outage_is_over(gateway, &err);
     ok = is_there && statement(gateway, arena, keys, out, &err);

@@ -9,6 +9,7 @@
 #include "gateway/judge.h"
 #include "gateway/judge_edges.h"
 #include "gateway/marked.h"
+#include "gateway/outage.h"
 #include "store/gateway.h"
 
 /* One line in this time counts the accounts that were lost, and one those that were found. */
@@ -69,11 +70,11 @@ static bool begin_account(struct gateway *gateway, const char *account_id, struc
 {
     bool is_patient;
 
-    pg_set_timeout(gateway->pg, JUDGE_IMPATIENT_MS); /* for the question which node it is */
+    pg_set_timeout(gateway->pg, OUTAGE_IMPATIENT_MS); /* for the question which node it is */
     if (!pg_turn_to(gateway->pg, account_id, err))
         return false;
-    is_patient = pg_turn_silent(gateway->pg) % JUDGE_PATIENT_EVERY == 0;
-    pg_set_timeout(gateway->pg, is_patient ? JUDGE_TIMEOUT_MS : JUDGE_IMPATIENT_MS);
+    is_patient = pg_turn_silent(gateway->pg) % OUTAGE_PATIENT_EVERY == 0;
+    pg_set_timeout(gateway->pg, is_patient ? OUTAGE_TIMEOUT_MS : OUTAGE_IMPATIENT_MS);
     return true;
 }
 
@@ -153,9 +154,9 @@ static void judge_nobody(struct gateway *gateway)
     struct error err;
     bool ok;
 
-    if (judge_is_shut(gateway))
+    if (outage_shuts(gateway))
         return;
-    pg_set_timeout(gateway->pg, JUDGE_TIMEOUT_MS);
+    pg_set_timeout(gateway->pg, OUTAGE_TIMEOUT_MS);
     ok = store_gateway_ping(gateway->pg, &err);
     if (asking_note_outcome(gateway, ok, &err, begun_ms))
         gateway->polled_ms = clock_steady_ms();

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "gateway/by_account.h"
-#include "gateway/judge.h"
+#include "gateway/outage.h"
 #include "nodes/nodes.h"
 
 static struct pg *make_driver(const struct gateway *gateway)
@@ -15,7 +15,7 @@ static struct pg *make_driver(const struct gateway *gateway)
     if (!pg)
         return NULL;
     nodes_place(pg, gateway->conf.is_by_account);
-    pg_set_timeout(pg, JUDGE_TIMEOUT_MS);
+    pg_set_timeout(pg, OUTAGE_TIMEOUT_MS);
     pg_refuse_nothing(pg); /* judging finds out who else is answered */
     return pg;
 }
@@ -36,7 +36,7 @@ bool drivers_open(struct gateway *gateway)
     gateway->nodes = calloc(1, sizeof *gateway->nodes);
     if (!gateway->pg || !gateway->edges_pg || !gateway->nodes)
         return false;
-    nodes_join(gateway->nodes, gateway->pg, 1, JUDGE_PAUSE_MS); /* there is one lane */
+    nodes_join(gateway->nodes, gateway->pg, 1, OUTAGE_PAUSE_MS); /* there is one lane */
     if (!pg_is_by_account(gateway->pg))
         return true;
     gateway->by_account = &by_account;

@@ -77,7 +77,7 @@ static void keep_found(struct gateway *gateway, const struct reading_of_key *rea
 static bool read_shared(struct gateway *gateway, struct arena *arena,
                         struct reading_of_key *reading, const char **why)
 {
-    int64_t end_ms = clock_steady_ms() + JUDGE_TIMEOUT_MS;
+    int64_t end_ms = clock_steady_ms() + OUTAGE_TIMEOUT_MS;
     struct gateway_credentials *found = &reading->found;
     enum ssh_share_outcome outcome = SSH_SHARE_LEFT_OUT;
 
@@ -339,7 +339,7 @@ static bool judge_feed(struct gateway *gateway)
     struct error err;
     bool ok;
 
-    if (judge_is_shut(gateway))
+    if (outage_shuts(gateway))
         return false;
     if (is_poll_due(gateway)) {
         ok = outage_is_over(gateway, &err) && poll_database(gateway, &err);
@@ -356,7 +356,7 @@ static bool judge_feed(struct gateway *gateway)
 bool judge_changes(struct gateway *gateway)
 {
     const int64_t begun_us = clock_steady_us();
-    const bool asks = !judge_is_shut(gateway);
+    const bool asks = !outage_shuts(gateway);
     bool is_done;
 
     gateway->n_polls++;

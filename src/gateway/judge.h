@@ -13,22 +13,6 @@
 #include "gateway/gateway.h"
 #include "gateway/grant.h"
 
-/* Milliseconds that a statement may take. */
-#define JUDGE_TIMEOUT_MS 1000
-
-/* After a statement that was not answered in time, nothing is asked for so long, or nothing of the
- * same place: each would keep the loop as long again. */
-#define JUDGE_PAUSE_MS 500
-
-/* Any failure that took so long keeps the loop, too: opening a session may hang. */
-#define JUDGE_LONG_MS 100
-
-/* While the database, or an account's place in it, does not answer, the next statements for it may
- * take so long, but for every fourth: each keeps the loop, and with it all that is not of the
- * database, or of the place. */
-#define JUDGE_IMPATIENT_MS 300
-#define JUDGE_PATIENT_EVERY 4
-
 /* Milliseconds after which judge_changes() leaves the accounts and keys that are left to the next
  * call. */
 #define JUDGE_TURN_MS 50
@@ -37,12 +21,6 @@
 static inline int64_t judge_turn_end_ms(const struct gateway *gateway)
 {
     return clock_steady_ms() + (gateway->turn_ms > 0 ? gateway->turn_ms : JUDGE_TURN_MS);
-}
-
-/* Returns whether nothing is asked now, after a statement that was not answered in time. */
-static inline bool judge_is_shut(const struct gateway *gateway)
-{
-    return clock_steady_ms() < gateway->shut_until_ms;
 }
 
 enum judge_verdict {

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "gateway/asking.h"
-#include "gateway/judge.h"
+#include "gateway/outage.h"
 #include "store/gateway.h"
 
 /* Modules that one statement reads: at most 2 MB, of 1,000 authorities each. */
@@ -32,10 +32,10 @@ static void note_edges(struct gateway *gateway, const char *cause)
 static void note_unread(struct gateway *gateway, const struct error *err, int64_t begun_ms)
 {
     note_edges(gateway, error_reason(err));
-    if (err->code != ERR_DATABASE_TIMEOUT && clock_steady_ms() < begun_ms + JUDGE_LONG_MS)
+    if (err->code != ERR_DATABASE_TIMEOUT && clock_steady_ms() < begun_ms + OUTAGE_LONG_MS)
         return;
     gateway->edges_late += gateway->edges_late < LATE_MAX;
-    gateway->edges_read_at_ms = clock_steady_ms() + (JUDGE_PAUSE_MS << gateway->edges_late);
+    gateway->edges_read_at_ms = clock_steady_ms() + (OUTAGE_PAUSE_MS << gateway->edges_late);
 }
 
 typedef bool edges_statement(struct pg *pg, struct arena *arena, struct text account_id,
@@ -52,7 +52,7 @@ static bool ask_about_edges(struct gateway *gateway, edges_statement *statement,
     int64_t begun_ms = clock_steady_ms();
     bool ok;
 
-    pg_set_timeout(pg, gateway->edges_late < LATE_MAX ? SHORT_MS : JUDGE_TIMEOUT_MS);
+    pg_set_timeout(pg, gateway->edges_late < LATE_MAX ? SHORT_MS : OUTAGE_TIMEOUT_MS);
     ok = statement(pg, arena, text_of(gateway->conf.gateway.account), ids, out, &err);
     gateway->account_fault = ok ? asking_account_fault(out->n_accounts) : NULL;
     if (!ok)
@@ -93,7 +93,7 @@ bool judge_edges(struct gateway *gateway)
     struct text_list ids;
     size_t most = (size_t)(MODULES_MAX >> gateway->edges_late);
 
-    if (edges_ids(gateway->edges).n == 0 || judge_is_shut(gateway) ||
+    if (edges_ids(gateway->edges).n == 0 || outage_shuts(gateway) ||
         clock_steady_ms() < gateway->edges_read_at_ms)
         return false;
     if (gateway->edges_are_marked && !note_stored(gateway))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One thread, one epoll(7).  Statements are waited for, each at most JUDGE_TIMEOUT_MS. */
+/* One thread, one epoll(7).  Statements are waited for, each at most OUTAGE_TIMEOUT_MS. */
 #include "gateway/loop.h"
 
 #include <errno.h>

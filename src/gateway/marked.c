@@ -9,6 +9,7 @@
 #include "gateway/crowd.h"
 #include "gateway/grant.h"
 #include "gateway/judge.h"
+#include "gateway/outage.h"
 #include "model/acl_cover.h"
 #include "model/ssh_decision.h"
 
@@ -411,7 +412,7 @@ static bool judge_key_sessions(const struct turn *turn, const struct gateway_key
 static bool judge_by_key(const struct turn *turn, struct gateway_key key, struct ssh_session *first,
                          struct arena *arena)
 {
-    int64_t end_ms = clock_steady_ms() + JUDGE_TIMEOUT_MS;
+    int64_t end_ms = clock_steady_ms() + OUTAGE_TIMEOUT_MS;
     enum ssh_share_outcome outcome = SSH_SHARE_LEFT_OUT;
     struct gateway_credentials found;
 

@@ -56,7 +56,7 @@ static struct fake_key *find_key(const struct gateway_key *asked)
     return NULL;
 }
 
-/* The pause of JUDGE_PAUSE_MS is not what is tested. */
+/* The pause of OUTAGE_PAUSE_MS is not what is tested. */
 static bool is_late(struct error *err)
 {
     return error_cause(err, ERR_DATABASE_TIMEOUT, "database: no answer");

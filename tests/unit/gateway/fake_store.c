@@ -4,14 +4,14 @@
 
 #include <check.h>
 
-#include "gateway/judge.h"
+#include "gateway/outage.h"
 
 struct fake_store fake_store;
 
 void pg_set_timeout(struct pg *pg, int timeout_ms)
 {
     (void)pg;
-    ck_assert_int_le(timeout_ms, JUDGE_TIMEOUT_MS);
+    ck_assert_int_le(timeout_ms, OUTAGE_TIMEOUT_MS);
     fake_store.timeout_ms = timeout_ms;
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "gateway/fake_store.h"
-#include "gateway/judge.h"
+#include "gateway/outage.h"
 #include "suites.h"
 
 #define N_EDGES 20
@@ -171,7 +171,7 @@ START_TEST(a_late_statement)
         revisions[i] += 100;
     is_late = true;
     ck_assert_uint_eq(read_all(), 0);
-    ck_assert(!judge_is_shut(&gateway));
+    ck_assert(!outage_shuts(&gateway));
     /* The log has it once, though revisions are read. */
     gateway.edges_read_at_ms = 0;
     ck_assert_uint_eq(read_all(), 0);
@@ -197,7 +197,7 @@ START_TEST(a_session_that_hangs_while_it_is_opened)
     hangs_us = 200000;
     ck_assert_uint_eq(read_all(), 0);
     ck_assert_int_gt(gateway.edges_read_at_ms, clock_steady_ms());
-    ck_assert(!judge_is_shut(&gateway));
+    ck_assert(!outage_shuts(&gateway));
 }
 END_TEST
 

@@ -5,6 +5,7 @@
 #include "gateway/fake_keys.h"
 #include "gateway/fake_store.h"
 #include "gateway/judge.h"
+#include "gateway/outage.h"
 #include "suites.h"
 
 static struct gateway gateway;
@@ -45,7 +46,7 @@ START_TEST(a_late_feed_begins_anew)
     fake_keys[0].n = 0;
     judge();
     ck_assert(gateway.is_away && !session->is_ending);
-    ck_assert(judge_is_shut(&gateway));
+    ck_assert(outage_shuts(&gateway));
     fake_database.feed_is_late = fake_database.table_is_late = false;
     settle();
     ck_assert(session->is_ending);
@@ -57,7 +58,7 @@ static void judge_now(void)
 {
     (void)judge_changes(&gateway);
     ck_assert(!gateway.is_away);
-    ck_assert(!judge_is_shut(&gateway));
+    ck_assert(!outage_shuts(&gateway));
 }
 
 /* Somebody holds a lock on the record of changes. */
@@ -137,7 +138,7 @@ static int n_others;
 /* The server accepts connections and says nothing. */
 static bool hang(struct error *err)
 {
-    fake_clock_go(JUDGE_LONG_MS);
+    fake_clock_go(OUTAGE_LONG_MS);
     return error_cause(err, ERR_DATABASE_UNAVAILABLE, "database: cannot connect");
 }
 
@@ -180,20 +181,20 @@ START_TEST(the_database_hangs)
     for (int i = 0; i < 6; i++) {
         judge();
         ck_assert(gateway.is_away);
-        ck_assert(judge_is_shut(&gateway));
+        ck_assert(outage_shuts(&gateway));
     }
     gateway.shut_until_ms = 0;
     ck_assert_int_eq(offer_key(), JUDGE_AWAY);
-    ck_assert(judge_is_shut(&gateway));
+    ck_assert(outage_shuts(&gateway));
     ck_assert_int_eq(n_others, 1);
     ck_assert_int_eq(fake_database.n_glances, 0);
     ck_assert_uint_eq(n_timeouts, 6);
     for (size_t i = 0; i < n_timeouts; i++)
-        ck_assert_int_eq(timeouts_ms[i], i % 2 == 0 ? JUDGE_TIMEOUT_MS : JUDGE_IMPATIENT_MS);
+        ck_assert_int_eq(timeouts_ms[i], i % 2 == 0 ? OUTAGE_TIMEOUT_MS : OUTAGE_IMPATIENT_MS);
     fake_store = store;
     settle();
     ck_assert_uint_eq(gateway.n_late, 0);
-    ck_assert_int_eq(fake_store.timeout_ms, JUDGE_TIMEOUT_MS);
+    ck_assert_int_eq(fake_store.timeout_ms, OUTAGE_TIMEOUT_MS);
     ck_assert_int_eq(offer_key(), JUDGE_PERMITTED);
 }
 END_TEST

@@ -10,6 +10,7 @@
 
 #include "gateway/drivers.h"
 #include "gateway/judge_edges.h"
+#include "gateway/outage.h"
 #include "store/database.h"
 #include "suites.h"
 
@@ -73,7 +74,7 @@ static void expect_logins(int64_t n_opened)
     const char *why = "";
 
     ck_assert_msg(judge(OTHER, &why) == JUDGE_NONE, "%s", why);
-    ck_assert(!judge_is_shut(&gateway));
+    ck_assert(!outage_shuts(&gateway));
     ck_assert_int_eq(pg_n_opened(gateway.pg), n_opened);
 }
 
