@@ -4,9 +4,12 @@
 
 #include "base/clock.h"
 #include "gateway/by_account.h"
-#include "gateway/judge.h"
 #include "gateway/marked.h"
 #include "gateway/outage.h"
+
+/* A key that was not read in time is not read again for so long, if the database answers for
+ * others. */
+#define KEY_PAUSE_MS 10000
 
 /* ---- the database ---- */
 
@@ -71,7 +74,7 @@ bool asking_for_others(struct gateway *gateway, struct text account_id, struct e
 const char *asking_note_late_key(struct gateway *gateway, const struct gateway_key *key)
 {
     heavy_keys_renew(&gateway->heavy_keys, key, text_of(""))->late_until_ms =
-        clock_steady_ms() + JUDGE_KEY_PAUSE_MS;
+        clock_steady_ms() + KEY_PAUSE_MS;
     return ASKING_KEY_LATE;
 }
 

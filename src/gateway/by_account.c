@@ -166,7 +166,7 @@ static void judge_nobody(struct gateway *gateway)
 static bool judge_accounts(struct gateway *gateway)
 {
     struct follows *follows = &gateway->follows;
-    int64_t end_ms = judge_turn_end_ms(gateway);
+    int64_t end_ms = marked_turn_end_ms(gateway);
     struct error err;
     size_t n_done = 0;
     bool is_left = false;

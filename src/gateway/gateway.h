@@ -60,7 +60,7 @@ struct gateway {
     size_t glance_max;
     struct glanced glanced; /* keys that logins ask about now */
     uint64_t n_polls;       /* how often changes were to be read */
-    int64_t turn_ms;        /* how long a turn of judging goes on; 0: JUDGE_TURN_MS */
+    int64_t turn_ms;        /* how long a turn of judging goes on; 0: MARKED_TURN_MS */
 
     /* Where each account has a place of its own.  The feed is unused then. */
     const struct by_account *by_account; /* NULL: all accounts are in one */

@@ -8,20 +8,9 @@
 #define ADIT_GATEWAY_JUDGE_H
 
 #include "base/arena.h"
-#include "base/clock.h"
 #include "base/must_check.h"
 #include "gateway/gateway.h"
 #include "gateway/grant.h"
-
-/* Milliseconds after which judge_changes() leaves the accounts and keys that are left to the next
- * call. */
-#define JUDGE_TURN_MS 50
-
-/* Returns when a turn that begins now ends, on the steady clock. */
-static inline int64_t judge_turn_end_ms(const struct gateway *gateway)
-{
-    return clock_steady_ms() + (gateway->turn_ms > 0 ? gateway->turn_ms : JUDGE_TURN_MS);
-}
 
 enum judge_verdict {
     JUDGE_PERMITTED,
@@ -30,11 +19,6 @@ enum judge_verdict {
     JUDGE_AWAY, /* the database does not answer */
     JUDGE_FAULT /* the settings name no account, or memory runs out */
 };
-
-/* A key that was not read in time is not read again for so long, if the database answers for
- * others.
- */
-#define JUDGE_KEY_PAUSE_MS 10000
 
 /* Returns the key as it is looked up.  It holds the texts, and may hold one of the settings. */
 struct gateway_key judge_key_named(const struct gateway *gateway, struct text account_id,

@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "gateway/crowd.h"
 #include "gateway/grant.h"
-#include "gateway/judge.h"
 #include "gateway/outage.h"
 #include "model/acl_cover.h"
 #include "model/ssh_decision.h"
@@ -20,6 +19,11 @@ struct turn {
     int64_t end_ms;         /* on the steady clock */
     struct error *err;
 };
+
+int64_t marked_turn_end_ms(const struct gateway *gateway)
+{
+    return clock_steady_ms() + (gateway->turn_ms > 0 ? gateway->turn_ms : MARKED_TURN_MS);
+}
 
 static bool is_over(const struct turn *turn)
 {
@@ -557,7 +561,7 @@ bool marked_judge(struct gateway *gateway, const char *account_id, bool *is_left
 {
     const struct turn turn = {.gateway = gateway,
                               .account_id = account_id,
-                              .end_ms = judge_turn_end_ms(gateway),
+                              .end_ms = marked_turn_end_ms(gateway),
                               .err = err};
     bool ok;
 

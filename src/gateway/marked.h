@@ -21,6 +21,12 @@
 /* How often a key may be late alone. */
 #define MARKED_STRIKES_MAX 3
 
+/* Milliseconds after which a turn leaves the accounts and keys that are left to the next one. */
+#define MARKED_TURN_MS 50
+
+/* Returns when a turn that begins now ends, on the steady clock. */
+int64_t marked_turn_end_ms(const struct gateway *gateway);
+
 /* Judges marked sessions of an account, or of all accounts (NULL), for a turn: those that the feed
  * names come first, and each kind comes on in each turn, by age: what is marked again and again
  * keeps nothing from being judged.  Sets *is_left to whether some are still marked.  Returns false

@@ -43,7 +43,7 @@ void fake_clock_go(int64_t ms)
 static void take_time(void)
 {
     if (fake_database.takes_a_turn)
-        fake_clock_go(JUDGE_TURN_MS);
+        fake_clock_go(MARKED_TURN_MS);
 }
 
 static struct fake_key *find_key(const struct gateway_key *asked)
