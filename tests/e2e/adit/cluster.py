@@ -61,7 +61,7 @@ class Cluster:
 
     def _start(self, wait):
         options = ("-k %s -c listen_addresses= -c port=%d -c fsync=off -c max_connections=60"
-                   % (self.run_folder, self.port))
+                   " -c dynamic_shared_memory_type=mmap" % (self.run_folder, self.port))
         options += "".join(" -c " + setting for setting in self.settings)
         # The server inherits the output.  With a pipe, run() would not return before the server
         # ends.

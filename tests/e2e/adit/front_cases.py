@@ -341,7 +341,8 @@ def paths():
         yield Request("a path with " + name, target="<<prefix>>" + target, is_wire=True)
     yield Request("a path up out of the root", target="/../../etc/passwd", is_wire=True)
     yield Request("a path up, escaped", target="/%2e%2e/%2e%2e/etc/passwd", is_wire=True)
-    yield Request("a long identifier", path="/edges/tls/" + "a" * 4000 + "/mutual_tls")
+    # Apache looks for a file of that name: with its folder it has less than the 4,096 bytes of PATH_MAX.
+    yield Request("a long identifier", path="/edges/tls/" + "a" * 3900 + "/mutual_tls")
     yield Request("a long path of short names", path="/a" * 2500)
     yield Request("a long query", path=CREDENTIALS + "?limit=" + "1" * 6000)
 

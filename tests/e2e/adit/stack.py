@@ -48,20 +48,22 @@ def get(name="main"):
 
 
 def stop_stacks():
-    """Stops all stacks.  The next ones are new."""
+    """Stops all stacks, and removes what is in temporary folders but for what the next ones begin with,
+    which are new."""
     while _stacks:
         _stacks.popitem()[1].remove()
+    kept = [(process, folder) for process, folder in _folders if folder in _data + _copies_folder]
+    for process, folder in set(_folders).difference(kept):
+        if process == os.getpid():
+            shutil.rmtree(folder, ignore_errors=True)
+    _folders[:] = kept
 
 
 def stop_all():
-    stop_stacks()
-    while _data + _copies_folder:
-        shutil.rmtree((_data or _copies_folder).pop())
+    _data.clear()
+    _copies_folder.clear()
     _copies.clear()
-    while _folders:
-        process, folder = _folders.pop()
-        if process == os.getpid():
-            shutil.rmtree(folder, ignore_errors=True)
+    stop_stacks()
 
 
 atexit.register(stop_all)
@@ -73,10 +75,14 @@ def is_sanitized():
         return b"__asan_init" in file.read()
 
 
+# Where temporary folders are.  The one that TMPDIR names may be the caller's alone.
+SCRATCH = os.environ.get("ADIT_SCRATCH", "/tmp")
+
+
 def make_folder():
     """A temporary folder that the programs' user may enter.  It is gone when this process has stopped its
-    stacks."""
-    folder = tempfile.mkdtemp(prefix="adit-e2e-", dir="/tmp")
+    stacks: at the end of a module."""
+    folder = tempfile.mkdtemp(prefix="adit-e2e-", dir=SCRATCH)
     os.chmod(folder, 0o711)
     _folders.append((os.getpid(), folder))
     return folder
@@ -144,7 +150,8 @@ def as_service(command):
 
 def new_data():
     """The folder of a cluster as tools/serve makes it, to copy.  Making one takes seconds, so each
-    process makes one.  No test survives a crash of the machine, so nothing waits for the disk."""
+    process makes one.  No test survives a crash of the machine, so nothing waits for the disk; and what a
+    killed server leaves goes with the folder."""
     if not _data:
         _data.append(make_folder())
         data = os.path.join(_data[0], "data")
@@ -154,7 +161,7 @@ def new_data():
                         "--encoding=UTF8", "--locale=C.UTF-8", "--no-instructions", "--no-sync"]),
             cwd="/")
         with open(os.path.join(data, "postgresql.conf"), "a", encoding="ascii") as file:
-            file.write("include 'serve.conf'\nfsync = off\n")
+            file.write("include 'serve.conf'\nfsync = off\ndynamic_shared_memory_type = mmap\n")
     return os.path.join(_data[0], "data")
 
 
