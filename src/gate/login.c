@@ -497,33 +497,49 @@ static bool is_sign_out(const struct gate_call *call)
            (origin.len == own.len && strncasecmp(origin.s, own.s, own.len) == 0);
 }
 
-/* A page for who is signed in is not for a session that does not last.  Who signs out ends that,
- * too. */
-static enum visit_found find_who_signs_out(struct gate_call *call, bool is_wanted,
-                                           struct visitor_session *session, struct error *err)
+/* Returns whether cookies can prove a session. */
+static bool has_sessions(const struct gate_call *call)
 {
-    if (!call->stored.has_module || call->place.provider <= 0)
-        return VISIT_NONE;
-    return is_wanted ? visit_find_to_end(call, session, err) : visit_find(call, session, err);
+    return call->stored.has_module && call->place.provider > 0;
+}
+
+/* Ends what the cookies prove.  Whoever has no session has signed out already. */
+static void sign_out(struct gate_call *call)
+{
+    struct error err = {.code = ERR_NONE};
+    enum visit_end end = has_sessions(call) ? visit_end_all(call, &err) : VISIT_END_ALL;
+
+    if (end != VISIT_END_ALL)
+        gate_call_log(call, LOG_LEVEL_ERROR, "cannot sign out", error_reason(&err), NULL);
+    gate_call_refuse(call, end == VISIT_END_ALL ? HTML_PAGE_SIGNED_OUT : HTML_PAGE_NOT_READY, NULL);
+    if (end != VISIT_END_FAILED)
+        gate_call_set_cookie(call, visit_removal(call));
+}
+
+/* Asks whoever is signed in whether to sign out. */
+static void ask_to_sign_out(struct gate_call *call)
+{
+    struct visitor_session session;
+    struct error err = {.code = ERR_NONE};
+
+    switch (has_sessions(call) ? visit_find(call, &session, &err) : VISIT_NONE) {
+    case VISIT_UNKNOWN:
+        gate_call_log(call, LOG_LEVEL_ERROR, "cannot sign out", error_reason(&err), NULL);
+        gate_call_refuse(call, HTML_PAGE_NOT_READY, NULL);
+        break;
+    case VISIT_FOUND:
+        gate_call_refuse(call, HTML_PAGE_SIGN_OUT, &session.identity);
+        break;
+    case VISIT_NONE:
+        gate_call_refuse(call, HTML_PAGE_SIGNED_OUT, NULL);
+        break;
+    }
 }
 
 void login_end(struct gate_call *call)
 {
-    struct visitor_session session;
-    struct error err = {.code = ERR_NONE};
-    bool is_wanted = is_sign_out(call);
-    enum visit_found found = find_who_signs_out(call, is_wanted, &session, &err);
-    enum visit_end end = found == VISIT_UNKNOWN ? VISIT_END_FAILED : VISIT_END_ALL;
-
-    if (found == VISIT_FOUND && !is_wanted) {
-        gate_call_refuse(call, HTML_PAGE_SIGN_OUT, &session.identity);
-        return;
-    }
-    if (found == VISIT_FOUND)
-        end = visit_end_all(call, &err);
-    if (end != VISIT_END_ALL)
-        gate_call_log(call, LOG_LEVEL_ERROR, "cannot sign out", error_reason(&err), NULL);
-    gate_call_refuse(call, end == VISIT_END_ALL ? HTML_PAGE_SIGNED_OUT : HTML_PAGE_NOT_READY, NULL);
-    if (is_wanted && end != VISIT_END_FAILED)
-        gate_call_set_cookie(call, visit_removal(call));
+    if (is_sign_out(call))
+        sign_out(call);
+    else
+        ask_to_sign_out(call);
 }

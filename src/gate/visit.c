@@ -286,8 +286,8 @@ static enum visit_found judge_found(struct gate_call *call, bool must_live,
     if (err->code == ERR_OUT_OF_MEMORY)
         return VISIT_UNKNOWN;
     *err = (struct error){.code = ERR_NONE};
-    /* Nobody knows what the provider has taken away.  Who signs out needs not know it. */
-    return must_live || session->is_in_row ? VISIT_NONE : VISIT_FOUND;
+    /* Nobody knows what the row holds.  Who signs out needs not know it. */
+    return must_live ? VISIT_NONE : VISIT_FOUND;
 }
 
 static bool is_let_in_now(const struct gate_call *call, const struct visitor_session *session)
@@ -317,7 +317,7 @@ struct refused {
 };
 
 /* Looks for the session of a cookie.  Keeps one that the lists do not let in. */
-static enum visit_found try_cookie(struct gate_call *call, struct text value, bool must_live,
+static enum visit_found try_cookie(struct gate_call *call, struct text value,
                                    struct visitor_session *session, struct refused *refused,
                                    struct error *err)
 {
@@ -328,11 +328,11 @@ static enum visit_found try_cookie(struct gate_call *call, struct text value, bo
     if (!visitor_session_open(keyring, &call->place, value, &call->lane->arena, session, err))
         return err->code == ERR_NONE ? VISIT_NONE : VISIT_UNKNOWN;
     /* First: for one that only leads to a new sign-in, nobody reads a row. */
-    if (must_live && !lasts_now(call, session))
+    if (!lasts_now(call, session))
         return VISIT_NONE;
     if (session->is_in_row || is_let_in_now(call, session)) {
-        found = judge_found(call, must_live, session, err);
-        if (found != VISIT_FOUND || (must_live && lacks_token(call, session)))
+        found = judge_found(call, true, session, err);
+        if (found != VISIT_FOUND || lacks_token(call, session))
             return found == VISIT_UNKNOWN ? found : VISIT_NONE;
         if (is_let_in_now(call, session))
             return found;
@@ -346,8 +346,8 @@ static enum visit_found try_cookie(struct gate_call *call, struct text value, bo
 
 /* Another host of the same domain may have set a cookie of this name.  So a session that has ended,
  * or that the lists do not let in, hides none that they do, unless there are very many in rows. */
-static enum visit_found find_session(struct gate_call *call, bool must_live,
-                                     struct visitor_session *session, struct error *err)
+enum visit_found visit_find(struct gate_call *call, struct visitor_session *session,
+                            struct error *err)
 {
     size_t place = 0;
     struct text name = session_cookie_name(call);
@@ -360,26 +360,14 @@ static enum visit_found find_session(struct gate_call *call, bool must_live,
         return VISIT_UNKNOWN;
     }
     while (found == VISIT_NONE && (value = cookie_next(&call->cookies, &place, name)).s)
-        found = try_cookie(call, value, must_live, session, &refused, err);
+        found = try_cookie(call, value, session, &refused, err);
     if (found == VISIT_NONE && refused.is_there) {
         *session = refused.session;
-        found = judge_found(call, must_live, session, err);
-        if (found == VISIT_FOUND && must_live && lacks_token(call, session))
+        found = judge_found(call, true, session, err);
+        if (found == VISIT_FOUND && lacks_token(call, session))
             found = VISIT_NONE;
     }
     return found;
-}
-
-enum visit_found visit_find(struct gate_call *call, struct visitor_session *session,
-                            struct error *err)
-{
-    return find_session(call, true, session, err);
-}
-
-enum visit_found visit_find_to_end(struct gate_call *call, struct visitor_session *session,
-                                   struct error *err)
-{
-    return find_session(call, false, session, err);
 }
 
 bool visit_find_tokens(struct gate_call *call, struct visitor_session *session, struct error *err)
@@ -491,18 +479,6 @@ bool visit_keep(struct gate_call *call, struct visitor_session *session, enum vi
     return ok;
 }
 
-/* Lists an id.  Returns whether it was not there yet. */
-static bool is_new_id(struct gate_call *call, struct text_list *ids,
-                      const struct visitor_session *session)
-{
-    char id[VISITOR_SESSION_ID_SIZE];
-
-    if (has_id(ids, id_text(session, id)) || ids->n == PROVEN_MAX)
-        return false;
-    list_id(call, ids, id);
-    return true;
-}
-
 bool visit_leaves_row(struct gate_call *call, const struct visitor_session *session)
 {
     return !session->is_stranger || is_let_in_now(call, session) || waiting_may_end(call);
@@ -510,9 +486,10 @@ bool visit_leaves_row(struct gate_call *call, const struct visitor_session *sess
 
 enum ended { ENDED, ENDED_TOO_MANY, ENDED_NOT };
 
-/* Ends a session that a cookie holds. */
+/* Ends a session that a cookie holds.  Lists it among the ids if a row says so: if not, another
+ * copy of the cookie may know that the lists have let the visitor in. */
 static enum ended end_and_log(struct gate_call *call, const struct visitor_session *session,
-                              struct error *err)
+                              struct text_list *ids, struct error *err)
 {
     char id[VISITOR_SESSION_ID_SIZE];
     bool is_stored = find_session_row(call, id_text(session, id));
@@ -522,6 +499,8 @@ static enum ended end_and_log(struct gate_call *call, const struct visitor_sessi
             return ENDED_TOO_MANY;
         if (!visit_end(call, session, err))
             return ENDED_NOT;
+        if (ids->n < PROVEN_MAX)
+            list_id(call, ids, id);
     }
     gate_call_log(call, LOG_LEVEL_INFO, "signed out", NULL, &session->identity);
     return ENDED;
@@ -533,6 +512,7 @@ static enum ended end_cookie(struct gate_call *call, struct text value, struct t
 {
     struct visitor_session session;
     enum visit_found found = VISIT_NONE;
+    char id[VISITOR_SESSION_ID_SIZE];
 
     *err = (struct error){.code = ERR_NONE};
     if (visitor_session_open(call->lane->worker->gate->keyring, &call->place, value,
@@ -540,9 +520,9 @@ static enum ended end_cookie(struct gate_call *call, struct text value, struct t
         found = judge_found(call, false, &session, err);
     if (found == VISIT_UNKNOWN || err->code != ERR_NONE)
         return ENDED_NOT;
-    if (found == VISIT_NONE || !is_new_id(call, ids, &session))
+    if (found == VISIT_NONE || has_id(ids, id_text(&session, id)))
         return ENDED;
-    return end_and_log(call, &session, err);
+    return end_and_log(call, &session, ids, err);
 }
 
 enum visit_end visit_end_all(struct gate_call *call, struct error *err)
@@ -567,7 +547,7 @@ enum visit_end visit_end_all(struct gate_call *call, struct error *err)
     if (n_kept == 0)
         return VISIT_END_ALL;
     (void)too_many_rows(err);
-    return ids.n > n_kept ? VISIT_END_SOME : VISIT_END_FAILED;
+    return ids.n > 0 ? VISIT_END_SOME : VISIT_END_FAILED;
 }
 
 bool visit_end(struct gate_call *call, const struct visitor_session *session, struct error *err)

@@ -20,11 +20,6 @@ enum visit_found {
 MUST_CHECK enum visit_found visit_find(struct gate_call *call, struct visitor_session *session,
                                        struct error *err);
 
-/* The same for somebody who signs out: a session that does not last now may, once the module's
- * durations are longer. */
-MUST_CHECK enum visit_found visit_find_to_end(struct gate_call *call,
-                                              struct visitor_session *session, struct error *err);
-
 /* Returns the durations of the route's module. */
 struct visitor_session_limits visit_limits(const struct gate_call *call);
 
@@ -62,7 +57,8 @@ enum visit_end {
 };
 
 /* Ends, and logs, all sessions that the request's cookies prove, whichever of them visit_find()
- * would find. */
+ * would find, and also those that do not last now: they may, once the module's durations are
+ * longer. */
 MUST_CHECK enum visit_end visit_end_all(struct gate_call *call, struct error *err);
 
 /* Returns whether the end of the session makes a row.  Of visitors whom no list has let in so far,

@@ -174,6 +174,27 @@ class Limits(GateCase):
             self.assertEqual(statuses, [200] * 200 + [503] * 2)
             self.assertEqual(self.sign_out_at(gate, self.signed_in("bob")), 200)
 
+    def test_copies_from_before_a_list(self):
+        """No row is left for the end of strangers' sessions.  A copy that says that no list had let its visitor
+        in hides none that knows better."""
+        others = {"organizations": ["other"]}
+        self.gate.module(config=others)
+        stranger = self.signed_in("alice")
+        strangers = [self.signed_in("bob") for _ in range(60)]
+        self.gate.module(config=ACME)
+        browser = stranger.copy()
+        self.passes(browser.ask())
+        thief = browser.copy()
+        self.gate.module(config=others)
+        with Program(self.gate, ("-w", "1")) as gate:
+            for n, other in enumerate(strangers):
+                gate.ask(other, ADIT_CHECK="", REQUEST_URI="/_adit/logout", REQUEST_METHOD="POST",
+                         REMOTE_ADDR="192.0.%d.1" % n)
+            both = self.with_cookies(["%s=%s" % one.session() for one in (stranger, browser)])
+            self.assertEqual(self.sign_out_at(gate, both), 200)
+        self.gate.module(config=ACME)
+        self.is_sent_to_provider(thief.ask())
+
     def count_questions(self):
         """Returns what tells how many questions there were; that counts, too."""
         self.stack.psql(COUNT_QUESTIONS % self.gate.account.id)

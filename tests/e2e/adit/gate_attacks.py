@@ -150,6 +150,43 @@ class Attacks:
         browser.cookies = {(name, "/"): dead}
         self.is_sent_to_provider(browser.ask("/page"))
 
+    def test_sign_out_behind_a_dead_session(self):
+        """Another host of the domain may set a cookie that proves nothing any more, which the browser sends
+        first, while the lists let nobody in."""
+        nobody, alice = {"email_addresses": ["nobody@example.com"]}, {
+            "email_addresses": ["alice@example.com"]}
+        for dead in ("signed out", "of a module that was deleted"):
+            with self.subTest(dead):
+                self.gate.module(config=nobody)
+                name, other = self.gate.sign_in("bob")[0].session()
+                if dead == "signed out":
+                    signs_out = self.gate.browser()
+                    signs_out.cookies[name, "/"] = other
+                    signs_out.ask("/_adit/logout", "POST", body=b"")
+                else:
+                    self.gate.delete()
+                self.gate.module(config=alice)
+                browser = self.signed_in("alice")
+                thief = browser.copy()
+                self.gate.module(config=nobody)
+                browser.cookies = {(name, "/_adit/"): other, **browser.cookies}
+                self.shows(browser.ask("/_adit/logout", "POST", body=b""), 200, "Signed out")
+                self.gate.module(config=alice)
+                self.is_sent_to_provider(thief.ask())
+
+    def test_sign_out_of_a_row_that_cannot_be_read(self):
+        """Its key may come back."""
+        self.gate.mock.padding = 15000
+        self.addCleanup(setattr, self.gate.mock, "padding", 0)
+        self.gate.module(auth_check_interval=3600)
+        browser = self.signed_in("alice")
+        thief = browser.copy()
+        row = "key_id = %s WHERE id = '" + browser.session()[1][:22] + "'"
+        self.gate.stack.psql("UPDATE adit.gate_session SET " + row % "'x' || key_id")
+        self.shows(browser.ask("/_adit/logout", "POST", body=b""), 200, "Signed out")
+        self.gate.stack.psql("UPDATE adit.gate_session SET " + row % "substr(key_id, 2)")
+        self.is_sent_to_provider(thief.ask())
+
     def test_cookies_of_another_purpose(self):
         self.gate.module()
         name, session = self.signed_in("alice").session()
