@@ -42,7 +42,7 @@ static void refuse_visitor(struct gate_call *call, struct visitor_session *sessi
     struct text set_cookie = {.s = NULL};
     struct error err = {.code = ERR_NONE};
     bool may_have_row =
-        session->is_in_row || rules_admit(&call->stored.module.config, &session->identity);
+        session->row || rules_admit(&call->stored.module.config, &session->identity);
     enum visit_news news = may_have_row ? VISIT_ALLOWED : VISIT_REFUSED;
 
     if (is_new && !visit_keep(call, session, news, &set_cookie, &err)) {

@@ -69,8 +69,8 @@ static struct recheck *find_oldest(struct rechecks *rechecks, uint64_t visitor)
 }
 
 /* Returns whether somebody's answer serves this session.  One that is ahead of the clock does not:
- * the clock was set back, and nobody knows its age.  Nor does one that is older than what another
- * worker was told. */
+ * the clock was set back, and nobody knows its age.  Nor does one that may be older than what
+ * another worker was told. */
 static bool is_fresh(const struct gate_call *call, const struct recheck *item,
                      const struct visitor_session *session)
 {
@@ -78,32 +78,78 @@ static bool is_fresh(const struct gate_call *call, const struct recheck *item,
     int64_t age = call->now - item->checked;
 
     if (item->outcome == PROVIDER_ANSWERED)
-        return item->checked >= session->checked && age >= -SEALED_CLOCK_S && age < interval;
+        return (item->has_row || !session->row) && item->checked >= session->checked &&
+               age >= -SEALED_CLOCK_S && age < interval;
     return clock_steady_ms() < item->until_ms;
 }
 
-/* Puts the kept answer into the session. */
-static enum provider_outcome take_answer(struct gate_call *call, const struct recheck *item,
-                                         struct visitor_session *session)
+/* Keeps the provider's answer in the row of a session that has one, and of one that held more
+ * before: other cookies of the session hold that, and a longer interval, or none, may come. */
+static bool keep_answer(struct gate_call *call, const struct visitor_session *before,
+                        struct visitor_session *session)
+{
+    struct error err = {.code = ERR_NONE};
+
+    if (!session->row && (!rules_holds_less(&session->identity, &before->identity) ||
+                          !visit_leaves_row(call, before)))
+        return true;
+    if (visit_store(call, session, &err))
+        return true;
+    gate_call_log(call, LOG_LEVEL_WARNING, "cannot keep the provider's answer", error_reason(&err),
+                  &session->identity);
+    session->identity = before->identity;
+    session->checked = before->checked;
+    return false;
+}
+
+/* Reads a kept answer, as if it were the session's row, with newer tokens that the session has.
+ * NULL: memory is short. */
+static const struct visitor_session *read_answer(struct gate_call *call, const struct recheck *item,
+                                                 const struct visitor_session *session)
 {
     struct arena *arena = &call->lane->arena;
-    struct visitor_session kept = *session;
-    const char *copy;
-
-    if (item->answer.len == 0)
-        return item->outcome;
+    struct visitor_session *kept = arena_alloc(arena, sizeof *kept);
     /* The place may be another visitor's before this call ends. */
-    copy = arena_copy(arena, item->answer.data, item->answer.len);
-    if (!copy ||
-        !visitor_session_read_identity((struct text){copy, item->answer.len}, arena, &kept))
-        return PROVIDER_AWAY;
-    if (item->outcome == PROVIDER_ANSWERED) {
-        *session = kept;
-        session->checked = item->checked;
-    } else {
-        visitor_session_take_tokens(session, &kept);
+    const char *copy = arena_copy(arena, item->answer.data, item->answer.len);
+
+    if (!kept || !copy)
+        return NULL;
+    *kept = *session;
+    if (!visitor_session_read_identity((struct text){copy, item->answer.len}, arena, kept))
+        return NULL;
+    visitor_session_take_tokens(kept, session);
+    return kept;
+}
+
+/* Puts the kept answer into the session.  Returns whether it serves: it may have been asked for
+ * other lists, and lack what they name now.  Then only its tokens count, unless a row holds it. */
+static bool take_answer(struct gate_call *call, const struct recheck *item,
+                        struct visitor_session *session, enum provider_outcome *outcome)
+{
+    const struct visitor_session before = *session;
+    const struct visitor_session *kept;
+    bool may_lack;
+
+    *outcome = item->outcome;
+    if (item->answer.len == 0)
+        return true;
+    kept = read_answer(call, item, session);
+    if (!kept) {
+        *outcome = PROVIDER_AWAY;
+        return true;
     }
-    return item->outcome;
+    visitor_session_take_tokens(session, kept);
+    if (*outcome != PROVIDER_ANSWERED)
+        return true;
+    may_lack = rules_may_lack(&call->stored.module.config, &kept->identity);
+    if (item->has_row)
+        session->row = kept;
+    else if (may_lack)
+        return false;
+    visitor_session_take_over(session, kept);
+    if (!keep_answer(call, &before, session))
+        *outcome = PROVIDER_AWAY;
+    return !may_lack;
 }
 
 static bool is_admitted(const struct gate_call *call, const struct visitor_session *session)
@@ -119,17 +165,17 @@ static void log_no_answer(struct gate_call *call, const char *why,
 
 /* A provider that gives another refresh token may have ended the one before.  So the new one is
  * kept before anything else can fail, and not only in the cookie of an answer.  Who is not let in
- * has no row. */
-static void keep_tokens(struct gate_call *call, const struct visitor_session *session)
+ * gets no row. */
+static void keep_tokens(struct gate_call *call, struct visitor_session *session)
 {
     struct error err = {.code = ERR_NONE};
 
-    if (is_admitted(call, session) && !visit_store(call, session, &err))
+    if ((session->row || is_admitted(call, session)) && !visit_store(call, session, &err))
         gate_call_log(call, LOG_LEVEL_WARNING, "cannot keep the provider's new tokens",
                       error_reason(&err), &session->identity);
 }
 
-/* Takes over new tokens. */
+/* Takes over new tokens.  A row that is there has the newest ones. */
 static void renew_tokens(struct gate_call *call, struct visitor_session *session,
                          const struct provider_tokens *tokens)
 {
@@ -138,7 +184,7 @@ static void renew_tokens(struct gate_call *call, struct visitor_session *session
     session->token = tokens->access;
     session->refresh = tokens->refresh;
     session->n_renewed++;
-    if (is_rotated)
+    if (is_rotated || session->row)
         keep_tokens(call, session);
 }
 
@@ -224,26 +270,19 @@ static void end_session(struct gate_call *call, const struct visitor_session *se
                       error_reason(&err), &session->identity);
 }
 
-/* Takes over the provider's answer.  Other cookies of the session hold what it said before, and a
- * longer interval, or none, may come: they obey the row of a session that has lost something. */
+/* Takes over the provider's answer. */
 static bool take_over(struct gate_call *call, struct visitor_session *session,
                       struct identity *identity, const char **why)
 {
     const struct visitor_session before = *session;
-    const bool has_lost = rules_has_lost(&session->identity, identity);
-    struct error err = {.code = ERR_NONE};
 
     rules_narrow(&call->stored.module.config, identity);
     session->identity = *identity;
     /* Whoever was asked meanwhile may not have heard of a loss. */
-    session->checked = has_lost ? clock_wall_ms() / 1000 : call->now;
-    if (!has_lost || !visit_leaves_row(call, &before) || visit_store(call, session, &err))
-        return true;
-    gate_call_log(call, LOG_LEVEL_WARNING, "cannot keep what the provider has taken away",
-                  error_reason(&err), &session->identity);
+    session->checked =
+        rules_holds_less(identity, &before.identity) ? clock_wall_ms() / 1000 : call->now;
     *why = "the database does not keep the provider's answer";
-    *session = before;
-    return false;
+    return keep_answer(call, &before, session);
 }
 
 static enum provider_outcome ask_provider(struct gate_call *call, struct visitor_session *session)
@@ -314,6 +353,7 @@ static enum provider_outcome ask_and_keep(struct gate_call *call, struct recheck
     if (item->answer.failed)
         item->outcome = PROVIDER_AWAY;
     item->checked = item->outcome == PROVIDER_ANSWERED ? session->checked : call->now;
+    item->has_row = session->row;
     item->until_ms = clock_steady_ms() + REPEAT_MS;
     item->is_asking = false;
     return item->outcome;
@@ -352,13 +392,8 @@ enum provider_outcome recheck(struct gate_call *call, struct visitor_session *se
     }
     if (item && item->is_asking)
         return PROVIDER_AWAY;
-    if (item && is_fresh(call, item, session)) {
-        outcome = take_answer(call, item, session);
-        /* It was asked for the lists as they were then. */
-        if (outcome != PROVIDER_ANSWERED ||
-            !rules_may_lack(&call->stored.module.config, &session->identity))
-            return outcome;
-    }
+    if (item && is_fresh(call, item, session) && take_answer(call, item, session, &outcome))
+        return outcome;
     why = waiting_why_not_ask(call, &session->identity);
     if (why) {
         log_no_answer(call, why, session);

@@ -80,15 +80,12 @@ static bool holds_all(const struct text_list *list, const struct text_list *want
     return true;
 }
 
-bool rules_has_lost(const struct identity *before, const struct identity *now)
+bool rules_holds_less(const struct identity *now, const struct identity *before)
 {
-    const unsigned both = before->known & now->known;
-
-    return ((both & IDENTITY_EMAILS) && !holds_all(&now->emails, &before->emails)) ||
-           ((now->known & IDENTITY_EMAILS) && (before->known & ~now->known & IDENTITY_DOMAINS)) ||
-           ((both & IDENTITY_ORGANIZATIONS) &&
-            !holds_all(&now->organizations, &before->organizations)) ||
-           ((both & IDENTITY_TEAMS) && !holds_all(&now->teams, &before->teams));
+    return (before->known & ~now->known & IDENTITY_DOMAINS) ||
+           !holds_all(&now->emails, &before->emails) ||
+           !holds_all(&now->organizations, &before->organizations) ||
+           !holds_all(&now->teams, &before->teams);
 }
 
 /* ---- narrowing ---- */

@@ -18,9 +18,10 @@
  * IDENTITY_DOMAINS. */
 MUST_CHECK bool rules_admit(const struct oauth_provider *lists, const struct identity *identity);
 
-/* Returns whether a visitor had something that lists may name, and that the provider's new answer
- * says the visitor has no more.  What the answer does not speak of counts as kept. */
-MUST_CHECK bool rules_has_lost(const struct identity *before, const struct identity *now);
+/* Returns whether an identity lacks something of an earlier one that lists may name, for whatever
+ * reason: the provider has taken it away, was not asked for it, or rules_narrow() has left it out.
+ */
+MUST_CHECK bool rules_holds_less(const struct identity *now, const struct identity *before);
 
 /* An identity of more bytes than this is narrowed: nobody may fill a session with memberships. */
 #define RULES_WHOLE_MAX 2048

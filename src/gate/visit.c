@@ -127,20 +127,28 @@ static bool is_bound(const struct gate_call *call, const struct visitor_session 
            text_eq(session->prefix, call->cookie_prefix);
 }
 
-/* Takes over what the session's row has.  Of a session that is in its cookie, that is what is
- * newer: the answer that brings a cookie with new tokens may not reach the browser, or only after
- * its next request; and copies of older cookies hold what the provider has taken away since. */
+/* Takes over what the session's row has.  A row holds what the provider said last, whatever times a
+ * cookie has: copies of older cookies hold what it has taken away since, and the clocks of hosts
+ * differ.  But the time of a check that told nothing new is in the cookie only, and so may newer
+ * tokens be. */
 static bool take_over_row(struct gate_call *call, const struct gate_row *row,
                           struct visitor_session *session, struct error *err)
 {
-    struct visitor_session elsewhere = *session;
+    struct visitor_session *held = arena_alloc(&call->lane->arena, sizeof *held);
 
-    if (!open_row(call, row, &elsewhere, err))
+    if (!held)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    *held = *session;
+    if (!open_row(call, row, held, err))
         return false;
-    if (session->is_in_row)
-        *session = elsewhere;
-    else
-        visitor_session_take_newer(session, &elsewhere);
+    if (session->is_in_row) {
+        session->asked = held->asked;
+        session->token = held->token;
+        session->refresh = held->refresh;
+        session->n_renewed = held->n_renewed;
+    }
+    visitor_session_take_over(session, held);
+    session->row = held;
     return true;
 }
 
@@ -397,13 +405,11 @@ static bool too_many_rows(struct error *err)
 static bool may_have_row(struct gate_call *call, const struct visitor_session *session,
                          struct error *err)
 {
-    char id[VISITOR_SESSION_ID_SIZE];
-
-    return find_session_row(call, id_text(session, id)) ||
-           waiting_may_leave_row(call, &session->identity) || too_many_rows(err);
+    return session->row || waiting_may_leave_row(call, &session->identity) || too_many_rows(err);
 }
 
-bool visit_store(struct gate_call *call, const struct visitor_session *session, struct error *err)
+static bool write_row(struct gate_call *call, const struct visitor_session *session,
+                      struct error *err)
 {
     char id[VISITOR_SESSION_ID_SIZE];
     struct buf content = {0};
@@ -419,6 +425,24 @@ bool visit_store(struct gate_call *call, const struct visitor_session *session, 
                       ends_at(session), err);
     buf_free(&content);
     return ok;
+}
+
+/* An answer that says the same as the row may be older than one that another worker puts into it
+ * now. */
+bool visit_store(struct gate_call *call, struct visitor_session *session, struct error *err)
+{
+    struct visitor_session *held;
+
+    if (session->row && !visitor_session_differs(session->row, session))
+        return true;
+    held = arena_alloc(&call->lane->arena, sizeof *held);
+    if (!held)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    *held = *session;
+    if (!write_row(call, session, err))
+        return false;
+    session->row = held;
+    return true;
 }
 
 /* Writes a Set-Cookie header's value for the session's cookie. */

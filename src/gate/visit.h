@@ -36,9 +36,9 @@ enum visit_news {
 MUST_CHECK bool visit_keep(struct gate_call *call, struct visitor_session *session,
                            enum visit_news news, struct text *set_cookie, struct error *err);
 
-/* Puts a session into its row, whatever its cookie holds: what it has lost or got since counts for
- * all of its cookies then.  Returns false with *err. */
-MUST_CHECK bool visit_store(struct gate_call *call, const struct visitor_session *session,
+/* Puts a session into its row, whatever its cookie holds, unless the row holds the same.  All
+ * cookies of the session obey the row from then on.  Returns false with *err. */
+MUST_CHECK bool visit_store(struct gate_call *call, struct visitor_session *session,
                             struct error *err);
 
 /* Looks whether the session's row has newer tokens by now, and takes them over.  Returns whether it

@@ -102,14 +102,28 @@ void visitor_session_take_tokens(struct visitor_session *session,
     session->n_renewed = elsewhere->n_renewed;
 }
 
-void visitor_session_take_newer(struct visitor_session *session,
-                                const struct visitor_session *elsewhere)
+void visitor_session_take_over(struct visitor_session *session,
+                               const struct visitor_session *elsewhere)
 {
     visitor_session_take_tokens(session, elsewhere);
-    if (elsewhere->checked < session->checked)
-        return;
     session->identity = elsewhere->identity;
-    session->checked = elsewhere->checked;
+    if (elsewhere->checked > session->checked)
+        session->checked = elsewhere->checked;
+}
+
+bool visitor_session_differs(const struct visitor_session *session,
+                             const struct visitor_session *other)
+{
+    struct buf one = {0};
+    struct buf two = {0};
+    bool differs;
+
+    put_identity(&one, session);
+    put_identity(&two, other);
+    differs = one.failed || two.failed || !text_eq(buf_text(&one), buf_text(&two));
+    buf_free(&one);
+    buf_free(&two);
+    return differs;
 }
 
 /* ---- cookies ---- */

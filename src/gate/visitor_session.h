@@ -29,15 +29,23 @@ struct visitor_session {
     struct text token;      /* absent: not kept */
     struct text refresh;    /* gets another token; absent: there is none */
     uint32_t n_renewed;     /* how often it has got other tokens */
+
+    /* What its row holds, in no cookie.  NULL: it has none, as far as this call knows. */
+    const struct visitor_session *row;
 };
 
 /* Takes over the tokens of the same session, elsewhere, if they are newer. */
 void visitor_session_take_tokens(struct visitor_session *session,
                                  const struct visitor_session *elsewhere);
 
-/* The same, and what the provider has said since. */
-void visitor_session_take_newer(struct visitor_session *session,
-                                const struct visitor_session *elsewhere);
+/* The same, and what the provider has said there. */
+void visitor_session_take_over(struct visitor_session *session,
+                               const struct visitor_session *elsewhere);
+
+/* Returns whether two rows would differ, but for when the provider was asked.  Without memory, they
+ * do. */
+MUST_CHECK bool visitor_session_differs(const struct visitor_session *session,
+                                        const struct visitor_session *other);
 
 /* Makes a random id.  Returns false if there are no random numbers. */
 MUST_CHECK bool visitor_session_new_id(unsigned char id[VISITOR_SESSION_ID_LEN]);

@@ -11,6 +11,7 @@ from adit.gate import HOST, ROUTES, Program
 from adit.gate_cases import START, GateCase
 
 ACME = {"organizations": ["acme"]}
+MANY = ["an-organization-with-a-rather-long-name-%03d" % n for n in range(80)]
 
 # Counts how often the module of an account is read: once a question.
 COUNT_QUESTIONS = """
@@ -346,13 +347,12 @@ class Losses(GateCase):
 
     def test_an_older_answer(self):
         """A list that comes asks for more; the answer that a worker has kept is from before the loss."""
-        others = ["an-organization-with-a-rather-long-name-%03d" % n for n in range(80)]
-        self.join("acme", *others)
+        self.join("acme", *MANY)
         first, second = self.gates
         old = self.signed_in("alice")
         self.at(61)
         self.assertEqual(self.ask(first, old.copy()), 200)
-        self.join(*others)
+        self.join(*MANY)
         self.at(62)
         refused = old.copy()
         self.assertEqual(self.ask(second, refused), 403)
@@ -377,6 +377,148 @@ class Losses(GateCase):
         self.gate.module(auth_check_interval=0)
         self.assertEqual(self.ask(first, other), 200)
         self.assertEqual([line for line in first.events() if line["event"] == "worker ended"], [])
+
+    def test_the_older_answer_comes_last(self):
+        """The other way round: the worker that asked first has its answer last, and does not write it into the
+        row of a large session, since it tells nothing new."""
+        self.addCleanup(setattr, self.gate.mock, "padding", 0)
+        for padding in (0, 15000):
+            with self.subTest(padding):
+                self.gate.mock.padding = padding
+                self.join("acme")
+                self.gate.module(auth_check_interval=60, config=ACME)
+                self.at(0)
+                slow = self.signed_in("alice")
+                quick = slow.copy()
+                with self.asking("teams", slow):
+                    self.join()
+                    self.at(62)
+                    self.assertEqual(self.ask(self.gates[1], quick), 403)
+                self.everywhere(403, slow, quick)
+
+    def everywhere(self, status, *browsers):
+        """What copies of cookies get at each worker, however seldom the module checks."""
+        for interval in (0, 86400):
+            self.gate.module(auth_check_interval=interval, config=ACME)
+            self.assertEqual({self.ask(gate, browser.copy()) for browser in browsers for gate in self.gates},
+                             {status}, interval)
+
+    def test_lost_again(self):
+        """The row of a session holds what the provider said last, and not only what it took away first."""
+        first, second = self.gates
+        for at_last in (403, 200):
+            with self.subTest(at_last):
+                self.gate.module(auth_check_interval=60, config=ACME)
+                self.join("acme")
+                self.at(0)
+                browser = self.signed_in("alice")
+                oldest = browser.copy()
+                self.join()
+                self.at(61)
+                self.assertEqual(self.ask(first, browser), 403)
+                without = browser.copy()
+                self.join("acme")
+                self.at(122)
+                self.assertEqual(self.ask(first, browser), 200)
+                # It is back at every worker and for every copy, at once.
+                self.assertEqual([self.ask(second, one.copy()) for one in (oldest, without)], [200] * 2)
+                if at_last == 403:
+                    self.join()
+                self.at(190)
+                self.assertEqual(self.ask(second, without.copy()), at_last)
+                self.everywhere(at_last, oldest, without, browser)
+
+    def test_lost_while_no_list_named_it(self):
+        """What a session forgets is in its older cookies still."""
+        first, second = self.gates
+        domain = {"email_domains": ["example.com"]}
+        for name, before, then, lists in (
+                ("another kind", ["acme"], ["acme"], domain),
+                ("another name", ["acme", "corp", *MANY], ["acme", "corp", *MANY], {"organizations": ["corp"]}),
+                ("more than a session keeps", ["acme"], ["acme", *MANY], {**domain, "organizations": ["corp"]})):
+            with self.subTest(name):
+                self.join(*before)
+                self.gate.module(auth_check_interval=60, config=ACME)
+                self.at(0)
+                browser = self.signed_in("alice")
+                old = browser.copy()
+                self.gate.module(auth_check_interval=60, config=lists)
+                self.join(*then)
+                self.at(61)
+                self.assertEqual(self.ask(first, browser), 200)
+                self.join(*[one for one in then if one != "acme"])
+                self.at(122)
+                self.assertEqual(self.ask(second, browser), 200)
+                # Whom a session does not know the lists of has to sign in again, or gets 403.
+                for interval in (0, 86400):
+                    self.gate.module(auth_check_interval=interval, config=ACME)
+                    for gate in self.gates:
+                        self.assertIn(self.ask(gate, old.copy()), (401, 403))
+
+    def test_an_answer_that_others_share(self):
+        """It counts for a cookie that holds more as if the provider had been asked about that."""
+        lists = {"email_domains": ["example.com"], **ACME}
+        self.gate.module(auth_check_interval=60, config=lists)
+        self.join()
+        self.at(0)
+        browser = self.signed_in("alice")
+        poor = browser.copy()
+        self.join("acme")
+        self.at(61)
+        self.assertEqual(self.ask(self.gates[0], browser), 200)
+        rich = browser.copy()
+        self.join()
+        self.at(122)
+        self.gate.mock.requests.clear()
+        for one in (poor, browser):
+            self.assertEqual(self.ask(self.gates[0], one), 200)
+        self.assertEqual(self.gate.mock.requests.count("user"), 1)
+        self.everywhere(403, poor, browser, rich)
+
+    def test_clocks_of_hosts(self):
+        """A host whose clock is ahead has not heard of a loss before it came."""
+        folder = self.gate.path("clock-ahead")
+        os.mkdir(folder)
+        ahead = Clock(folder)
+        program = self.enterContext(Program(self.gate, ("-w", "1"), ahead.env(), name="ahead"))
+        self.join("acme")
+        browser = self.signed_in("alice")
+        old = browser.copy()
+        ahead.set(START + 61)
+        self.assertEqual(self.ask(program, browser), 200)
+        self.join()
+        self.at(60)
+        self.assertEqual(self.ask(self.gates[0], old.copy()), 403)
+        self.everywhere(403, old, browser)
+
+    def row_of(self, browser):
+        """Which row there is, and which change of it."""
+        return self.stack.psql("SELECT xmin FROM adit.gate_session WHERE id = '%s'" %
+                               browser.session()[1][:22])
+
+    def test_rows_are_written_for_news_only(self):
+        """Whoever has lost nothing has none, however often the module checks."""
+        first, second = self.gates
+        self.join("acme")
+        browser = self.signed_in("alice")
+        for n, gate in enumerate((first, second, second), 1):
+            self.join("acme", *["more"] * (n > 1))
+            self.at(61 * n)
+            self.assertEqual(self.ask(gate, browser), 200)
+        for interval in (0, 86400):
+            self.gate.module(auth_check_interval=interval, config={"organizations": ["acme", "more"]})
+            self.assertEqual([self.ask(gate, browser) for gate in self.gates], [200] * 2)
+        self.assertEqual(self.row_of(browser), "")
+        self.gate.module(auth_check_interval=60, config=ACME)
+        self.join("acme")
+        self.at(300)
+        self.assertEqual(self.ask(first, browser), 200)
+        row = self.row_of(browser)
+        self.assertNotEqual(row, "")
+        for seconds in (361, 422):
+            self.at(seconds)
+            self.assertEqual([self.ask(gate, browser.copy()) for gate in self.gates], [200] * 2)
+        self.assertEqual(self.row_of(browser), row)
 
     def test_sign_out_beside_an_unreadable_row(self):
         name, value = self.signed_in("bob").session()
