@@ -175,6 +175,16 @@ class Limits(GateCase):
             self.assertEqual(statuses, [200] * 200 + [503] * 2)
             self.assertEqual(self.sign_out_at(gate, self.signed_in("bob")), 200)
 
+    def test_how_long_an_end_is_kept(self):
+        """The database deletes it by its own clock, which may be ahead, and the session lasts by the gate's."""
+        self.gate.module()
+        self.gate.clock.set(START)
+        browser = self.signed_in("alice")
+        row = browser.session()[1][:22]
+        self.shows(browser.ask("/_adit/logout", "POST", body=b""), 200, "Signed out")
+        self.assertEqual(self.stack.psql("SELECT ends_at >= to_timestamp(%d) + interval '31 days'"
+                                         " FROM adit.gate_session WHERE id = '%s'" % (START, row)), "t")
+
     def test_copies_from_before_a_list(self):
         """No row is left for the end of strangers' sessions.  A copy that says that no list had let its visitor
         in hides none that knows better."""
