@@ -356,7 +356,7 @@ COMMENT ON COLUMN adit.gate_session.key_id IS
 COMMENT ON COLUMN adit.gate_session.sealed IS
     'Who the visitor is, encrypted: addresses, organizations, teams, the provider''s token.';
 COMMENT ON COLUMN adit.gate_session.ends_at IS
-    'When the session ends at the latest.  adit-gate deletes the row then.';
+    'A day after the session ends at the latest.  adit-gate deletes the row then.';
 
 -- ---- the record of changes ----
 

@@ -83,15 +83,16 @@ static bool is_fresh(const struct gate_call *call, const struct recheck *item,
     return clock_steady_ms() < item->until_ms;
 }
 
-/* Keeps the provider's answer in the row of a session that has one, and of one that held more
- * before: other cookies of the session hold that, and a longer interval, or none, may come. */
+/* Keeps the provider's answer in the row of a session that has one, and of one that held something
+ * else before.  So without a row, all cookies of a session hold the same.  What one of them is told
+ * counts for the others, too, even if a longer interval, or none, comes. */
 static bool keep_answer(struct gate_call *call, const struct visitor_session *before,
                         struct visitor_session *session)
 {
     struct error err = {.code = ERR_NONE};
 
-    if (!session->row && (!rules_holds_less(&session->identity, &before->identity) ||
-                          !visit_leaves_row(call, before)))
+    if (!session->row &&
+        (!rules_differ(&session->identity, &before->identity) || !visit_leaves_row(call, before)))
         return true;
     if (visit_store(call, session, &err))
         return true;
@@ -278,9 +279,9 @@ static bool take_over(struct gate_call *call, struct visitor_session *session,
 
     rules_narrow(&call->stored.module.config, identity);
     session->identity = *identity;
-    /* Whoever was asked meanwhile may not have heard of a loss. */
+    /* Whoever was asked meanwhile may not have heard of this. */
     session->checked =
-        rules_holds_less(identity, &before.identity) ? clock_wall_ms() / 1000 : call->now;
+        rules_differ(identity, &before.identity) ? clock_wall_ms() / 1000 : call->now;
     *why = "the database does not keep the provider's answer";
     return keep_answer(call, &before, session);
 }

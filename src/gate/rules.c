@@ -80,12 +80,17 @@ static bool holds_all(const struct text_list *list, const struct text_list *want
     return true;
 }
 
-bool rules_holds_less(const struct identity *now, const struct identity *before)
+static bool holds_less(const struct identity *now, const struct identity *before)
 {
     return (before->known & ~now->known & IDENTITY_DOMAINS) ||
            !holds_all(&now->emails, &before->emails) ||
            !holds_all(&now->organizations, &before->organizations) ||
            !holds_all(&now->teams, &before->teams);
+}
+
+bool rules_differ(const struct identity *now, const struct identity *before)
+{
+    return holds_less(now, before) || holds_less(before, now);
 }
 
 /* ---- narrowing ---- */

@@ -18,10 +18,10 @@
  * IDENTITY_DOMAINS. */
 MUST_CHECK bool rules_admit(const struct oauth_provider *lists, const struct identity *identity);
 
-/* Returns whether an identity lacks something of an earlier one that lists may name, for whatever
- * reason: the provider has taken it away, was not asked for it, or rules_narrow() has left it out.
- */
-MUST_CHECK bool rules_holds_less(const struct identity *now, const struct identity *before);
+/* Returns whether one of two identities lacks something of the other that lists may name, for
+ * whatever reason: the provider has given it or taken it away, was not asked for it, or
+ * rules_narrow() has left it out. */
+MUST_CHECK bool rules_differ(const struct identity *now, const struct identity *before);
 
 /* An identity of more bytes than this is narrowed: nobody may fill a session with memberships. */
 #define RULES_WHOLE_MAX 2048
