@@ -40,6 +40,11 @@ for name in null zero full random urandom; do
     : >"$1/$name"
     mount --bind "/dev/$name" "$1/$name"
 done
+# The stack may be there.
+if [ -d /dev/shm ]; then
+    mkdir "$1/shm"
+    mount --bind /dev/shm "$1/shm"
+fi
 ln -s "$2" "$1/log"
 mount --rbind "$1" /dev
 shift 2
