@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Stacks: PostgreSQL, responders and nginx, started by tools/serve in a folder of their own."""
 import atexit
+import contextlib
 import errno
 import glob
 import os
@@ -12,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 
-from adit import samples
+from adit import psql, samples
 from adit.client import Client
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
@@ -245,6 +246,7 @@ class Stack:
         self.given_state = os.path.join(self.folder, "state")
         self.port = free_port()
         self._home = None
+        self._sessions = psql.Sessions()
         self.service = "service"
         self.providers = None
         self.citus = None  # the nodes that have its database (adit/citus.py)
@@ -291,6 +293,7 @@ class Stack:
         self.start()
 
     def remove(self):
+        self._sessions.close()
         try:
             self.stop()
         finally:
@@ -346,11 +349,16 @@ class Stack:
                     PGDATABASE=self.env["PGDATABASE"], PGOPTIONS=options)
 
     def psql_run(self, sql, user="postgres", **options):
-        return run(["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1",
-                    "-v", "VERBOSITY=verbose"],
-                   check=False, env=self.pg_env(user), input=sql, **options)
+        return run(psql.COMMAND, check=False, env=self.pg_env(user), input=sql, **options)
 
     def psql(self, sql, user="postgres", **options):
+        if user == "postgres" and not options and psql.can_share(sql):
+            # Whoever has ended the session may have restarted the server.
+            with contextlib.suppress(psql.Gone):
+                output, error = self._sessions.run(self.pg_env(user), sql, START_TIMEOUT_S)
+                if error is not None:
+                    raise AssertionError("psql: %s\n%s" % (sql, error))
+                return output.rstrip("\n")
         done = self.psql_run(sql, user, **options)
         if done.returncode != 0:
             raise AssertionError("psql: %s\n%s" % (sql, done.stderr))
