@@ -359,6 +359,9 @@ class Stack:
                 if error is not None:
                     raise AssertionError("psql: %s\n%s" % (sql, error))
                 return output.rstrip("\n")
+        if "DATABASE" in sql:
+            # Nobody may be in one that goes.
+            self._sessions.close()
         done = self.psql_run(sql, user, **options)
         if done.returncode != 0:
             raise AssertionError("psql: %s\n%s" % (sql, done.stderr))
