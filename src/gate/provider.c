@@ -297,7 +297,9 @@ static enum provider_outcome ask_user(struct provider_asking *asking, struct tex
                                       struct identity *identity)
 {
     const struct provider_client *client = asking->client;
-    const struct identity_provider *row = row_of(client);
+    const struct provider_answerer who = {.provider = client->provider,
+                                          .row = row_of(client),
+                                          .has_own_tenant = has_own_tenant(client)};
     enum provider_outcome outcome = PROVIDER_AWAY;
     struct arena scratch = {0};
     struct fetch_request request;
@@ -305,13 +307,12 @@ static enum provider_outcome ask_user(struct provider_asking *asking, struct tex
     struct buf url = {0};
     const char *reason;
 
-    add_url(&url, url_of(client->conf->user_url, row->user_url), row->user_query);
+    add_url(&url, url_of(client->conf->user_url, who.row->user_url), who.row->user_query);
     request = (struct fetch_request){.url = url.data, .bearer = token};
     if (url.failed) {
         asking->why = "out of memory";
     } else if (send_request(asking, "user", request, &scratch, &answer)) {
-        outcome = provider_answer_user(&answer, client->provider, row, has_own_tenant(client),
-                                       asking->arena, identity, &reason);
+        outcome = provider_answer_user(&answer, &who, asking->arena, identity, &reason);
         if (outcome != PROVIDER_ANSWERED)
             say_why(asking, "user", reason, &answer);
     }

@@ -340,15 +340,14 @@ static bool holds_edov(const struct json_node *top)
     return holds_true(top, "xms_edov") || text_eq(word, text_of("1"));
 }
 
-static bool is_email_verified(const struct json_node *top, enum provider_emails emails,
-                              bool has_own_tenant)
+static bool is_email_verified(const struct json_node *top, const struct provider_answerer *who)
 {
-    switch (emails) {
+    switch (who->row->emails) {
     case PROVIDER_EMAILS_VERIFIED:
     case PROVIDER_EMAILS_HOSTED:
         return holds_true(top, "email_verified");
     case PROVIDER_EMAILS_TENANT:
-        return has_own_tenant || holds_edov(top);
+        return who->has_own_tenant || holds_edov(top);
     case PROVIDER_EMAILS_NONE:
     case PROVIDER_EMAILS_LIST:
         break;
@@ -407,24 +406,23 @@ static enum provider_outcome read_user(const struct json_node *top,
     return PROVIDER_ANSWERED;
 }
 
-enum provider_outcome provider_answer_user(const struct fetch_answer *answer, int provider,
-                                           const struct identity_provider *row, bool has_own_tenant,
-                                           struct arena *arena, struct identity *identity,
-                                           const char **why)
+enum provider_outcome provider_answer_user(const struct fetch_answer *answer,
+                                           const struct provider_answerer *who, struct arena *arena,
+                                           struct identity *identity, const char **why)
 {
     struct json_node top;
-    enum provider_outcome outcome = open_answer(answer, provider, MEANING_USER, &top, why);
+    enum provider_outcome outcome = open_answer(answer, who->provider, MEANING_USER, &top, why);
 
     *identity = (struct identity){.known = IDENTITY_DOMAINS};
     if (outcome == PROVIDER_ANSWERED)
-        outcome = read_user(&top, row, arena, identity, why);
-    if (outcome == PROVIDER_ANSWERED && is_email_verified(&top, row->emails, has_own_tenant) &&
+        outcome = read_user(&top, who->row, arena, identity, why);
+    if (outcome == PROVIDER_ANSWERED && is_email_verified(&top, who) &&
         !read_email(&top, arena, &identity->emails)) {
         *why = out_of_memory;
         outcome = PROVIDER_AWAY;
     }
     if (outcome == PROVIDER_ANSWERED && identity->emails.n > 0 &&
-        !proves_domain(&top, row->emails, identity->emails.items[0]))
+        !proves_domain(&top, who->row->emails, identity->emails.items[0]))
         identity->known &= ~(unsigned)IDENTITY_DOMAINS;
     json_free(&top);
     return outcome;

@@ -17,13 +17,19 @@ MUST_CHECK enum provider_outcome provider_answer_token(const struct fetch_answer
                                                        struct provider_tokens *tokens,
                                                        const char **why);
 
+/* Who answers at a user endpoint.  The row says how the answer is read; it stays the caller's. */
+struct provider_answerer {
+    int provider; /* position */
+    const struct identity_provider *row;
+    /* Both endpoints are those of one tenant, which answers for its addresses. */
+    bool has_own_tenant;
+};
+
 /* Reads what the user endpoint answered: subject, name and, unless they are at another endpoint,
- * verified addresses, in the arena.  Of identity->known it sets IDENTITY_DOMAINS.  has_own_tenant:
- * the endpoints are those of one tenant, which answers for its addresses. */
+ * verified addresses, in the arena.  Of identity->known it sets IDENTITY_DOMAINS. */
 MUST_CHECK enum provider_outcome provider_answer_user(const struct fetch_answer *answer,
-                                                      int provider,
-                                                      const struct identity_provider *row,
-                                                      bool has_own_tenant, struct arena *arena,
+                                                      const struct provider_answerer *who,
+                                                      struct arena *arena,
                                                       struct identity *identity, const char **why);
 
 /* A list that grows page by page, in the arena. */

@@ -56,8 +56,9 @@ static enum provider_outcome read_user(const struct fetch_answer *answer, size_t
 {
     struct identity identity;
     const struct identity_provider *provider = identity_provider_at((int)row + 1);
-    enum provider_outcome outcome =
-        provider_answer_user(answer, (int)row + 1, provider, true, arena, &identity, why);
+    const struct provider_answerer who = {
+        .provider = (int)row + 1, .row = provider, .has_own_tenant = true};
+    enum provider_outcome outcome = provider_answer_user(answer, &who, arena, &identity, why);
 
     if (outcome != PROVIDER_ANSWERED)
         return outcome;

@@ -109,13 +109,14 @@ static const struct identity_provider by_nothing = {
 static const struct identity_provider by_list = {
     .subject_member = "id", .name_member = "login", .emails = PROVIDER_EMAILS_LIST};
 
-static enum provider_outcome read_answer(const struct identity_provider *provider,
-                                         bool has_own_tenant, const char *body,
-                                         struct identity *identity, const char **why)
+static enum provider_outcome read_answer(const struct identity_provider *row, bool has_own_tenant,
+                                         const char *body, struct identity *identity,
+                                         const char **why)
 {
+    const struct provider_answerer who = {.row = row, .has_own_tenant = has_own_tenant};
     struct fetch_answer answer = answer_of(200, "application/json", body);
 
-    return provider_answer_user(&answer, 0, provider, has_own_tenant, &arena, identity, why);
+    return provider_answer_user(&answer, &who, &arena, identity, why);
 }
 
 START_TEST(subjects_and_names)
@@ -331,6 +332,7 @@ START_TEST(refused_tokens)
         {200, "text/html", "{\"id\":\"1\"}", PROVIDER_AWAY},
         {200, "application/jwt", "e30.e30.e30", PROVIDER_AWAY},
     };
+    const struct provider_answerer facebook = {.provider = PROVIDER_FACEBOOK, .row = &by_flag};
 
     for (size_t i = 0; i < N_OF(cases); i++) {
         struct fetch_answer answer = answer_of(cases[i].status, cases[i].type, cases[i].body);
@@ -338,8 +340,8 @@ START_TEST(refused_tokens)
         struct identity identity;
         const char *why = "";
 
-        ck_assert_msg(provider_answer_user(&answer, PROVIDER_FACEBOOK, &by_flag, false, &arena,
-                                           &identity, &why) == cases[i].outcome,
+        ck_assert_msg(provider_answer_user(&answer, &facebook, &arena, &identity, &why) ==
+                          cases[i].outcome,
                       "%d %s", cases[i].status, cases[i].body);
         ck_assert(why[0]);
         /* What is the application's fault at the user's endpoint is one of a list at a list's. */
