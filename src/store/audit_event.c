@@ -189,6 +189,7 @@ bool store_audit_event_list(struct store *store, const struct store_request *req
                             const struct audit_event_page *page, struct audit_event_list *list,
                             struct error *err)
 {
+    const struct filtered_list filtered = {&filtered_list_statement, page->filter};
     struct audit_event_page part = *page;
     struct pg_params params;
     struct pg_result *result;
@@ -197,8 +198,7 @@ bool store_audit_event_list(struct store *store, const struct store_request *req
     executor_params(&params, request);
     pg_add_int(&params, page->before);
     pg_add_int(&params, part.limit + 1);
-    if (page->filter ? !filter_run_list(store, &filtered_list_statement, page->filter, request,
-                                        &params, &result, err)
+    if (page->filter ? !filter_run_list(store, &filtered, request, &params, &result, err)
                      : !executor_run(store, &list_statement, request, &params, &result, err))
         return false;
     page_rows_learn(store, request, PAGE_OF_EVENTS, result,

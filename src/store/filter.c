@@ -218,18 +218,23 @@ struct text filter_only_equal(const struct filter_node *root, const char *member
 /* A filter that reads many rows keeps a lane for up to this long. */
 #define MOST_MS 3000
 
-const char *filter_head(const struct store *store, const struct filter_statement *statement)
+struct filter_query filter_begin(const struct store *store,
+                                 const struct filter_statement *statement)
 {
-    return pg_is_by_account(store->pg) ? statement->head_by_account : statement->head;
+    struct filter_query query = {.statement = statement};
+
+    buf_puts(&query.sql,
+             pg_is_by_account(store->pg) ? statement->head_by_account : statement->head);
+    return query;
 }
 
-static bool run_for(struct store *store, const struct filter_statement *statement, const char *sql,
+static bool run_for(struct store *store, const struct filter_query *query,
                     const struct store_request *request, const struct pg_params *params,
                     struct pg_result **result, struct error *err)
 {
-    const struct pg_statement made = {.name = statement->name,
-                                      .types = statement->types,
-                                      .sql = sql,
+    const struct pg_statement made = {.name = query->statement->name,
+                                      .types = query->statement->types,
+                                      .sql = query->sql.data,
                                       .ad_hoc_ms = MOST_MS,
                                       .on_slow = ERR_FILTER_TOO_SLOW};
 
@@ -256,7 +261,7 @@ static struct store_filter_place *take_place(struct store_filters *filters, uint
     return place;
 }
 
-bool filter_run(struct store *store, const struct filter_statement *statement, struct buf *sql,
+bool filter_run(struct store *store, struct filter_query *query,
                 const struct store_request *request, const struct pg_params *params,
                 struct pg_result **result, struct error *err)
 {
@@ -264,33 +269,32 @@ bool filter_run(struct store *store, const struct filter_statement *statement, s
         store->filters ? take_place(store->filters, request->scans_for) : NULL;
     bool ok;
 
-    if (sql->failed)
+    buf_puts(&query->sql, query->statement->end);
+    if (query->sql.failed)
         ok = error_set(err, ERR_OUT_OF_MEMORY);
     else if (store->filters && !place)
         ok = error_say(err, ERR_BUSY,
                        "Other filters of the account are running. Send one at a time, and retry "
                        "after the delay in Retry-After.");
     else
-        ok = run_for(store, statement, sql->data, request, params, result, err);
+        ok = run_for(store, query, request, params, result, err);
     if (place)
         place->is_taken = false;
     if (!ok && err->code == ERR_FILTER_TOO_SLOW)
         snprintf(err->msg, sizeof err->msg,
                  "%s These are fast, alone or with && before others: %s.",
-                 error_row(ERR_FILTER_TOO_SLOW)->text, statement->fast);
-    buf_free(sql);
+                 error_row(ERR_FILTER_TOO_SLOW)->text, query->statement->fast);
+    buf_free(&query->sql);
     return ok;
 }
 
-bool filter_run_list(struct store *store, const struct filter_statement *statement,
-                     const struct filter_node *filter, const struct store_request *request,
-                     struct pg_params *params, struct pg_result **result, struct error *err)
+bool filter_run_list(struct store *store, const struct filtered_list *list,
+                     const struct store_request *request, struct pg_params *params,
+                     struct pg_result **result, struct error *err)
 {
-    struct buf sql = {0};
+    struct filter_query query = filter_begin(store, list->statement);
 
-    buf_puts(&sql, filter_head(store, statement));
-    buf_puts(&sql, " AND ");
-    (void)!filter_write_sql(filter, &sql, params, request->arena);
-    buf_puts(&sql, statement->end);
-    return filter_run(store, statement, &sql, request, params, result, err);
+    buf_puts(&query.sql, " AND ");
+    (void)!filter_write_sql(list->filter, &query.sql, params, request->arena);
+    return filter_run(store, &query, request, params, result, err);
 }

@@ -56,21 +56,31 @@ struct filter_statement {
     const char *head_by_account; /* the head for .by_account */
 };
 
-/* Returns the head of the statement for the store's database. */
-const char *filter_head(const struct store *store, const struct filter_statement *statement);
+/* A statement, and its text as far as it is written. */
+struct filter_query {
+    const struct filter_statement *statement; /* the caller's */
+    struct buf sql;                           /* for filter_run(), which frees it */
+};
 
-/* Runs a caller's statement that a filter was written into, and frees its text.  Returns as
+/* Returns a query whose text is the statement's head for the store's database. */
+struct filter_query filter_begin(const struct store *store,
+                                 const struct filter_statement *statement);
+
+/* Ends the text of a query that a filter was written into, runs it, and frees the text.  Returns as
  * executor_run(), and false with ERR_FILTER_TOO_SLOW after 3 s, or with ERR_BUSY at once if too
  * many filters run (store_share_filters()). */
-MUST_CHECK bool filter_run(struct store *store, const struct filter_statement *statement,
-                           struct buf *sql, const struct store_request *request,
-                           const struct pg_params *params, struct pg_result **result,
-                           struct error *err);
+MUST_CHECK bool filter_run(struct store *store, struct filter_query *query,
+                           const struct store_request *request, const struct pg_params *params,
+                           struct pg_result **result, struct error *err);
 
-/* Writes the filter between the head and the end of a caller's statement, and runs it.  Returns as
- * filter_run(). */
-MUST_CHECK bool filter_run_list(struct store *store, const struct filter_statement *statement,
-                                const struct filter_node *filter,
+/* A list's statement, and the filter that belongs between its head and its end: the caller's. */
+struct filtered_list {
+    const struct filter_statement *statement;
+    const struct filter_node *filter;
+};
+
+/* Writes the statement with the filter in it, and runs it.  Returns as filter_run(). */
+MUST_CHECK bool filter_run_list(struct store *store, const struct filtered_list *list,
                                 const struct store_request *request, struct pg_params *params,
                                 struct pg_result **result, struct error *err);
 

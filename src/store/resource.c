@@ -387,6 +387,7 @@ bool store_resource_list(struct store *store, const struct store_request *reques
                          struct resource_list *list, struct error *err)
 {
     const struct statements *of = &statements[kind];
+    const struct filtered_list filtered = {&of->filtered_list, page->filter};
     struct resource_page part = *page;
     struct module_place after =
         page->after.edge_id.s ? page->after : (struct module_place){text_of(""), text_of("")};
@@ -400,8 +401,7 @@ bool store_resource_list(struct store *store, const struct store_request *reques
     pg_add_int(&params, part.limit + 1);
     if (page->filter && resource_row(kind)->has_provider)
         oauth_module_add_filter(&params, page, request->arena);
-    if (page->filter ? !filter_run_list(store, &of->filtered_list, page->filter, request, &params,
-                                        &result, err)
+    if (page->filter ? !filter_run_list(store, &filtered, request, &params, &result, err)
                      : !executor_run(store, &of->list, request, &params, &result, err))
         return false;
     page_rows_learn(store, request, PAGE_OF_MODULES + (int)kind, result,

@@ -113,13 +113,10 @@ static bool run_filtered_list(struct store *store, const struct store_request *r
                               const struct filter_node *filter, struct pg_params *params,
                               struct pg_result **result, struct error *err)
 {
-    const struct filter_statement *statement = &filtered_list_statement;
-    struct buf sql = {0};
+    struct filter_query query = filter_begin(store, &filtered_list_statement);
 
-    buf_puts(&sql, filter_head(store, statement));
-    ssh_credential_filter_write(filter, &sql, params, request->arena);
-    buf_puts(&sql, statement->end);
-    return filter_run(store, statement, &sql, request, params, result, err);
+    ssh_credential_filter_write(filter, &query.sql, params, request->arena);
+    return filter_run(store, &query, request, params, result, err);
 }
 
 static bool run_list(struct store *store, const struct store_request *request,
