@@ -205,12 +205,12 @@ static void read_principal_row(const struct pg_result *result, int row,
 static bool read_credential_row(const struct pg_result *result, int row, struct arena *arena,
                                 struct document_credential *credential)
 {
+    const struct member_row from = {.result = result, .row = row, .first = 1};
     struct ssh_credential *input = &credential->input;
     char created_at[TIME_SIZE] = "";
 
     *credential = (struct document_credential){.created_at = {0}};
-    if (!member_row_read(result, row, 1, ssh_credential_members, ssh_credential_n_members, input,
-                         arena))
+    if (!member_row_read(&from, ssh_credential_members, ssh_credential_n_members, input, arena))
         return false;
     input->fingerprint = pg_text(result, row, 1 + SSH_CREDENTIAL_N_COLUMNS);
     credential->standing = pg_text(result, row, 2 + SSH_CREDENTIAL_N_COLUMNS);
@@ -236,12 +236,12 @@ static bool read_module_row(const struct pg_result *result, int row, enum resour
                             struct arena *arena, struct document_module *module, struct error *err)
 {
     const struct resource_row *of = resource_row(kind);
+    const struct member_row from = {.result = result, .row = row, .first = of->of_route ? 3 : 2};
 
     *module = (struct document_module){.place = {.edge_id = pg_text(result, row, 1)}};
     if (of->of_route)
         module->place.route_id = pg_text(result, row, 2);
-    if (!member_row_read(result, row, of->of_route ? 3 : 2, of->members, *of->n_members,
-                         &module->value, arena))
+    if (!member_row_read(&from, of->members, *of->n_members, &module->value, arena))
         return error_set(err, ERR_OUT_OF_MEMORY);
     return !of->has_provider || provider_is_known(result, row, module, err);
 }

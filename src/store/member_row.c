@@ -48,11 +48,10 @@ static bool read_column(const struct pg_result *result, int row, int column, enu
     return true;
 }
 
-bool member_row_read(const struct pg_result *result, int row, int first,
-                     const struct field *members, size_t n_members, void *target,
-                     struct arena *arena)
+bool member_row_read(const struct member_row *from, const struct field *members, size_t n_members,
+                     void *target, struct arena *arena)
 {
-    int column = first;
+    int column = from->first;
     bool ok = true;
 
     for (size_t i = 0; ok && i < n_members; i++) {
@@ -61,18 +60,17 @@ bool member_row_read(const struct pg_result *result, int row, int first,
         if (members[i].shown == FIELD_HIDDEN)
             continue;
         if (members[i].is_sealed)
-            column = read_secret_columns(result, row, column, value);
+            column = read_secret_columns(from->result, from->row, column, value);
         else
-            ok = read_column(result, row, column++, members[i].kind, value, arena);
+            ok = read_column(from->result, from->row, column++, members[i].kind, value, arena);
     }
     return ok;
 }
 
-bool member_row_copy(const struct pg_result *result, int row, int first,
-                     const struct field *members, size_t n_members, void *target,
-                     struct arena *arena)
+bool member_row_copy(const struct member_row *from, const struct field *members, size_t n_members,
+                     void *target, struct arena *arena)
 {
-    bool ok = member_row_read(result, row, first, members, n_members, target, arena);
+    bool ok = member_row_read(from, members, n_members, target, arena);
 
     for (size_t i = 0; ok && i < n_members; i++) {
         struct text *text = (struct text *)(void *)((char *)target + members[i].offset);

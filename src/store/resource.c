@@ -301,10 +301,11 @@ bool store_resource_delete(struct store *store, const struct store_request *requ
 static bool read_module(const struct pg_result *result, int row, enum resource_kind kind,
                         struct arena *arena, void *module, struct error *err)
 {
+    const struct member_row from = {.result = result, .row = row, .first = COLUMN_FIRST};
     const struct resource_row *of = resource_row(kind);
 
     memset(module, 0, of->size);
-    return member_row_copy(result, row, COLUMN_FIRST, of->members, *of->n_members, module, arena) ||
+    return member_row_copy(&from, of->members, *of->n_members, module, arena) ||
            error_set(err, ERR_OUT_OF_MEMORY);
 }
 

@@ -80,9 +80,11 @@ void ssh_credential_list_free(struct ssh_credential_list *list)
 static bool read_credential(const struct pg_result *result, int row, struct arena *arena,
                             struct ssh_credential *credential)
 {
+    const struct member_row from = {.result = result, .row = row, .first = SSH_CREDENTIAL_ID};
+
     *credential = (struct ssh_credential){.id = {0}};
-    return member_row_read(result, row, SSH_CREDENTIAL_ID, ssh_credential_members,
-                           ssh_credential_n_members, credential, arena);
+    return member_row_read(&from, ssh_credential_members, ssh_credential_n_members, credential,
+                           arena);
 }
 
 bool ssh_credential_read_page(struct pg_result *result, const struct ssh_credential_page *page,
