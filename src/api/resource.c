@@ -55,11 +55,12 @@ static bool answer_module(struct call *call, const void *module, struct error *e
 bool api_resource_read_put(struct call *call, struct error *err)
 {
     const struct module_place place = asked_place(call);
-    const struct field_reader reader = {.arena = call->arena};
+    const struct resource_reader reader = {.fields = &(struct field_reader){.arena = call->arena},
+                                           .place = &place,
+                                           .names = &call->settings->oauth};
     void *module = call_input(call, resource_row(kind_of(call))->size, err);
 
-    return module && resource_read(kind_of(call), &call->body, &place, &call->settings->oauth,
-                                   &reader, module, err);
+    return module && resource_read(kind_of(call), &call->body, &reader, module, err);
 }
 
 bool api_resource_put(struct call *call, struct error *err)

@@ -378,10 +378,12 @@ static bool check_place(const struct resource_row *row, const struct module_plac
 }
 
 static bool read_module_entry(const struct json_node *top, const struct oauth_names *names,
-                              const struct field_reader *reader, enum resource_kind kind,
+                              const struct field_reader *fields, enum resource_kind kind,
                               struct document_module *module, struct error *err)
 {
-    const struct field_reader strict = {.arena = reader->arena};
+    const struct resource_reader reader = {
+        .fields = fields, .place = &module->place, .names = names};
+    const struct field_reader strict = {.arena = fields->arena};
     const struct resource_row *row = resource_row(kind);
     const struct field *ids = row->of_route ? route_id_fields : edge_id_fields;
     size_t n_ids = row->of_route ? N_ROWS(route_id_fields) : N_ROWS(edge_id_fields);
@@ -391,8 +393,8 @@ static bool read_module_entry(const struct json_node *top, const struct oauth_na
         !fields_read(top, ids, n_ids, module, &strict, err) ||
         !check_place(row, &module->place, err))
         return false;
-    if ((row->has_provider && !take_secrets(top, names, reader->arena, &module->secret, err)) ||
-        !resource_read(kind, top, &module->place, names, reader, &module->value, err))
+    if ((row->has_provider && !take_secrets(top, names, fields->arena, &module->secret, err)) ||
+        !resource_read(kind, top, &reader, &module->value, err))
         return false;
     if (row->has_provider)
         module->value.oauth_module.config.client_secret = (struct field_secret){.plain = {0}};

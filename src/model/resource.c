@@ -59,19 +59,18 @@ struct module_place resource_place(struct text resource)
 /* ---- JSON ---- */
 
 bool resource_read(enum resource_kind kind, const struct json_node *body,
-                   const struct module_place *place, const struct oauth_names *names,
-                   const struct field_reader *reader, void *module, struct error *err)
+                   const struct resource_reader *reader, void *module, struct error *err)
 {
     const struct resource_row *row = &rows[kind];
     struct json_node inner;
 
     if (row->has_provider)
-        return oauth_module_read(body, place, names, reader, module, err);
+        return oauth_module_read(body, reader->place, reader->names, reader->fields, module, err);
     memset(module, 0, row->size);
     fields_fill(row->fields, *row->n_fields, module);
-    return module_find(body, place, row->fields, *row->n_fields, &inner, err) &&
+    return module_find(body, reader->place, row->fields, *row->n_fields, &inner, err) &&
            fields_read(&inner, row->fields + MODULE_N_WRAPPER_ROWS,
-                       *row->n_fields - MODULE_N_WRAPPER_ROWS, module, reader, err);
+                       *row->n_fields - MODULE_N_WRAPPER_ROWS, module, reader->fields, err);
 }
 
 void resource_write_members(struct buf *out, enum resource_kind kind, const void *module,

@@ -70,13 +70,19 @@ struct resource_context {
     struct text base_url; /* without a trailing slash */
 };
 
+/* Who reads a module, and what it knows beside the body: the caller's. */
+struct resource_reader {
+    const struct field_reader *fields;
+    const struct module_place *place; /* whose module it is to be */
+    const struct oauth_names *names;  /* NULL for a kind without a provider */
+};
+
 /* Reads the body of a PUT into the struct at module, and fills in defaults.  Text belongs to the
- * tree, arrays to the arena.  Returns false with an error of module_find() or fields_read(), or as
- * oauth_module_read().
- */
+ * tree, arrays to the reader's arena.  Returns false with an error of module_find() or
+ * fields_read(), or as oauth_module_read(). */
 MUST_CHECK bool resource_read(enum resource_kind kind, const struct json_node *body,
-                              const struct module_place *place, const struct oauth_names *names,
-                              const struct field_reader *reader, void *module, struct error *err);
+                              const struct resource_reader *reader, void *module,
+                              struct error *err);
 
 /* Append a module as JSON; its members without the braces; the URI of one, as the content of a
  * string.  A lack of memory sets out->failed. */

@@ -13,11 +13,10 @@ static struct mutual_tls_module module;
 static const void *read_module(const struct json_node *body, struct arena *arena, struct error *err)
 {
     const struct module_place place = {.edge_id = text_of("e")};
+    const struct resource_reader reader = {.fields = &(struct field_reader){.arena = arena},
+                                           .place = &place};
 
-    return resource_read(RESOURCE_MUTUAL_TLS_MODULE, body, &place, NULL,
-                         &(struct field_reader){.arena = arena}, &module, err)
-               ? &module
-               : NULL;
+    return resource_read(RESOURCE_MUTUAL_TLS_MODULE, body, &reader, &module, err) ? &module : NULL;
 }
 
 /* The case file has cases for the members around a module. */
