@@ -48,15 +48,19 @@ struct text begun_removal(struct gate_call *call, const struct login_state *stat
 /* A way back is worth less than a login: if it cannot be stored, the login leads to "/". */
 static void keep_way_back(struct gate_call *call, struct text way_back, struct login_state *state)
 {
+    const struct row_write row = {.purpose = ROW_OF_LOGIN,
+                                  .id = text_of(state->id),
+                                  .content = way_back,
+                                  .ends_at = state->issued + LOGIN_STATE_S};
     struct error err = {.code = ERR_NONE};
+    struct text sealed;
 
     if (way_back.len <= LOGIN_WAY_BACK_IN_COOKIE_MAX || !login_way_back_valid(way_back))
         return;
     if (!waiting_may_keep(call))
         (void)error_cause(&err, ERR_INTERNAL, "too many of this address, or in all");
     else
-        state->is_in_row = row_keep(call, ROW_OF_LOGIN, text_of(state->id), way_back,
-                                    state->issued + LOGIN_STATE_S, &err);
+        state->is_in_row = row_keep(call, &row, &sealed, &err) && sealed.s;
     if (!state->is_in_row)
         gate_call_log(call, LOG_LEVEL_WARNING, "cannot keep the way back", error_reason(&err),
                       NULL);

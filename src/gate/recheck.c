@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "gate/application.h"
 #include "gate/rules.h"
+#include "gate/session_row.h"
 #include "gate/visit.h"
 #include "gate/waiting.h"
 
@@ -94,7 +95,7 @@ static bool keep_answer(struct gate_call *call, const struct visitor_session *be
     if (!session->row &&
         (!rules_differ(&session->identity, &before->identity) || !visit_leaves_row(call, before)))
         return true;
-    if (visit_store(call, session, &err))
+    if (session_row_store(call, session, &err))
         return true;
     gate_call_log(call, LOG_LEVEL_WARNING, "cannot keep the provider's answer", error_reason(&err),
                   &session->identity);
@@ -171,7 +172,8 @@ static void keep_tokens(struct gate_call *call, struct visitor_session *session)
 {
     struct error err = {.code = ERR_NONE};
 
-    if ((session->row || is_admitted(call, session)) && !visit_store(call, session, &err))
+    if ((session->row || is_admitted(call, session)) &&
+        !session_row_store_tokens(call, session, &err))
         gate_call_log(call, LOG_LEVEL_WARNING, "cannot keep the provider's new tokens",
                       error_reason(&err), &session->identity);
 }
@@ -214,7 +216,7 @@ static enum provider_outcome await_tokens(struct gate_call *call, struct visitor
     int64_t deadline_ms = clock_steady_ms() + RENEWED_MS;
     struct error err = {.code = ERR_NONE};
 
-    while (!visit_find_tokens(call, session, &err)) {
+    while (!session_row_find_tokens(call, session, &err)) {
         if (err.code != ERR_NONE) {
             *why = "the database does not say whether there is a newer token";
             return PROVIDER_AWAY;
@@ -266,7 +268,7 @@ static void end_session(struct gate_call *call, const struct visitor_session *se
 {
     struct error err = {.code = ERR_NONE};
 
-    if (visit_leaves_row(call, session) && !visit_end(call, session, &err))
+    if (visit_leaves_row(call, session) && !session_row_end(call, session, &err))
         gate_call_log(call, LOG_LEVEL_WARNING, "cannot end the visitor's session",
                       error_reason(&err), &session->identity);
 }

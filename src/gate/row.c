@@ -11,24 +11,29 @@ static struct keyring_place place_of_row(const struct gate_call *call, const cha
                                   .position = call->place.provider};
 }
 
-bool row_keep(struct gate_call *call, const char *purpose, struct text id, struct text content,
-              int64_t ends_at, struct error *err)
+bool row_keep(struct gate_call *call, const struct row_write *row, struct text *sealed,
+              struct error *err)
 {
     struct gate_lane *lane = call->lane;
     struct database *database = lane->worker->database;
-    struct gate_row row = {.id = id};
-    const struct keyring_place place = place_of_row(call, purpose, id);
+    struct gate_write write = {
+        .row = {.id = row->id}, .before = row->before, .ends_at = row->ends_at};
+    const struct keyring_place place = place_of_row(call, row->purpose, row->id);
     struct pg *pg;
+    bool is_kept = false;
     bool ok;
 
-    if (!keyring_seal(lane->worker->gate->keyring, &place, content, &lane->arena, &row.key_id,
-                      &row.sealed, err))
+    *sealed = (struct text){.s = NULL};
+    if (!keyring_seal(lane->worker->gate->keyring, &place, row->content, &lane->arena,
+                      &write.row.key_id, &write.row.sealed, err))
         return false;
     pg = database_take(database, &lane->wait, call->place.account_id, err);
     if (!pg)
         return false;
-    ok = store_gate_keep(pg, call->place.account_id, &row, ends_at, err);
+    ok = store_gate_keep(pg, call->place.account_id, &write, &is_kept, err);
     database_give(database, pg, ok, err);
+    if (ok && is_kept)
+        *sealed = write.row.sealed;
     return ok;
 }
 

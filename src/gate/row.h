@@ -11,10 +11,19 @@
 #define ROW_OF_SESSION "gate_session.sealed"
 #define ROW_OF_LOGIN "gate_session.way_back"
 
-/* Seals a row and stores it until ends_at, in seconds since 1970; one that has ended stays so.
- * Returns false with *err. */
-MUST_CHECK bool row_keep(struct gate_call *call, const char *purpose, struct text id,
-                         struct text content, int64_t ends_at, struct error *err);
+/* A row to store. */
+struct row_write {
+    const char *purpose;
+    struct text id;
+    struct text content;
+    struct text before; /* what is sealed in the row so far; absent: there is no row */
+    int64_t ends_at;    /* how long it is kept, in seconds since 1970 */
+};
+
+/* Seals a row and stores it.  *sealed: what the row has then, in the arena; absent: it is another
+ * one than `before` by now, or has ended, and stays as it is.  Returns false with *err. */
+MUST_CHECK bool row_keep(struct gate_call *call, const struct row_write *row, struct text *sealed,
+                         struct error *err);
 
 /* Asks for the rows of ids, at once.  *answer is in the arena.  Returns false with *err. */
 MUST_CHECK bool row_find_all(struct gate_call *call, struct text_list ids,

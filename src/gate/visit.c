@@ -7,13 +7,8 @@
 #include "crypt/key.h"
 #include "gate/row.h"
 #include "gate/rules.h"
+#include "gate/session_row.h"
 #include "gate/waiting.h"
-
-static struct text id_text(const struct visitor_session *session, char id[VISITOR_SESSION_ID_SIZE])
-{
-    crypt_key_base64url_encode(session->id, VISITOR_SESSION_ID_LEN, id);
-    return (struct text){id, VISITOR_SESSION_ID_SIZE - 1};
-}
 
 static bool has_id(const struct text_list *ids, struct text id)
 {
@@ -91,16 +86,6 @@ static const struct gate_row *find_session_row(const struct gate_call *call, str
     return NULL;
 }
 
-/* Returns whether the row holds the rest of the session.  Sets *err if nobody knows. */
-static bool open_row(struct gate_call *call, const struct gate_row *row,
-                     struct visitor_session *session, struct error *err)
-{
-    struct text opened;
-
-    return row_open(call, ROW_OF_SESSION, row, &opened, err) &&
-           visitor_session_read_identity(opened, &call->lane->arena, session);
-}
-
 /* The application that signs visitors of the route in. */
 static struct text client_id(const struct gate_call *call)
 {
@@ -125,31 +110,6 @@ static bool is_bound(const struct gate_call *call, const struct visitor_session 
     return text_eq(session->client_id, client_id(call)) &&
            session->incarnation == call->stored.incarnation &&
            text_eq(session->prefix, call->cookie_prefix);
-}
-
-/* Takes over what the session's row has.  A row holds what the provider said last, whatever times a
- * cookie has: copies of older cookies hold what it has taken away since, and the clocks of hosts
- * differ.  But the time of a check that told nothing new is in the cookie only, and so may newer
- * tokens be. */
-static bool take_over_row(struct gate_call *call, const struct gate_row *row,
-                          struct visitor_session *session, struct error *err)
-{
-    struct visitor_session *held = arena_alloc(&call->lane->arena, sizeof *held);
-
-    if (!held)
-        return error_set(err, ERR_OUT_OF_MEMORY);
-    *held = *session;
-    if (!open_row(call, row, held, err))
-        return false;
-    if (session->is_in_row) {
-        session->asked = held->asked;
-        session->token = held->token;
-        session->refresh = held->refresh;
-        session->n_renewed = held->n_renewed;
-    }
-    visitor_session_take_over(session, held);
-    session->row = held;
-    return true;
 }
 
 static struct text session_cookie_name(struct gate_call *call)
@@ -185,7 +145,7 @@ static void list_by_time(struct gate_call *call, struct text_list *ids, int64_t 
     size_t at = ids->n;
     struct text listed;
 
-    (void)id_text(session, id);
+    (void)visitor_session_id_text(session, id);
     list_id(call, ids, id);
     if (ids->n == at)
         return;
@@ -218,7 +178,8 @@ static bool list_others(struct gate_call *call, bool must_live, struct text_list
         if (visitor_session_open(call->lane->worker->gate->keyring, &call->place, value,
                                  &call->lane->arena, &session, err)) {
             if (is_bound(call, &session) && (!must_live || lasts_now(call, &session)) &&
-                !was_asked(call, id_text(&session, id)) && !has_id(ids, text_of(id)))
+                !was_asked(call, visitor_session_id_text(&session, id)) &&
+                !has_id(ids, text_of(id)))
                 list_by_time(call, ids, seen, &session);
         } else if (err->code != ERR_NONE) {
             return false;
@@ -273,7 +234,7 @@ static enum visit_found judge_found(struct gate_call *call, bool must_live,
     char id[VISITOR_SESSION_ID_SIZE];
     const struct gate_row *row;
 
-    (void)id_text(session, id);
+    (void)visitor_session_id_text(session, id);
     if (!is_bound(call, session))
         return VISIT_NONE;
     if (!was_asked(call, text_of(id)) && !ask_for_others(call, must_live, err))
@@ -289,7 +250,7 @@ static enum visit_found judge_found(struct gate_call *call, bool must_live,
         return VISIT_FOUND;
     if (!row->sealed.s)
         return must_live ? VISIT_NONE : VISIT_FOUND;
-    if (take_over_row(call, row, session, err))
+    if (session_row_take_over(call, row, session, err))
         return must_live && !lasts_now(call, session) ? VISIT_NONE : VISIT_FOUND;
     if (err->code == ERR_OUT_OF_MEMORY)
         return VISIT_UNKNOWN;
@@ -330,6 +291,7 @@ static enum visit_found try_cookie(struct gate_call *call, struct text value,
                                    struct error *err)
 {
     struct keyring *keyring = call->lane->worker->gate->keyring;
+    char id[VISITOR_SESSION_ID_SIZE];
     enum visit_found found;
 
     *err = (struct error){.code = ERR_NONE};
@@ -338,7 +300,9 @@ static enum visit_found try_cookie(struct gate_call *call, struct text value,
     /* First: for one that only leads to a new sign-in, nobody reads a row. */
     if (!lasts_now(call, session))
         return VISIT_NONE;
-    if (session->is_in_row || is_let_in_now(call, session)) {
+    /* What a row says counts, and not what the cookie does. */
+    if (session->is_in_row || find_session_row(call, visitor_session_id_text(session, id)) ||
+        is_let_in_now(call, session)) {
         found = judge_found(call, true, session, err);
         if (found != VISIT_FOUND || lacks_token(call, session))
             return found == VISIT_UNKNOWN ? found : VISIT_NONE;
@@ -378,25 +342,7 @@ enum visit_found visit_find(struct gate_call *call, struct visitor_session *sess
     return found;
 }
 
-bool visit_find_tokens(struct gate_call *call, struct visitor_session *session, struct error *err)
-{
-    uint32_t n_before = session->n_renewed;
-    const struct gate_row *row = NULL;
-    char id[VISITOR_SESSION_ID_SIZE];
-
-    return row_find(call, id_text(session, id), &row, err) && row && !row->has_ended &&
-           take_over_row(call, row, session, err) && session->n_renewed > n_before;
-}
-
 /* ---- keeping ---- */
-
-/* The database's clock says when the row goes, and the gate's how long the session lasts. */
-#define CLOCKS_DIFFER_S 86400
-
-static int64_t ends_at(const struct visitor_session *session)
-{
-    return session->issued + VISITOR_SESSION_LASTS_MAX + CLOCKS_DIFFER_S;
-}
 
 static bool too_many_rows(struct error *err)
 {
@@ -409,43 +355,6 @@ static bool may_have_row(struct gate_call *call, const struct visitor_session *s
                          struct error *err)
 {
     return session->row || waiting_may_leave_row(call, &session->identity) || too_many_rows(err);
-}
-
-static bool write_row(struct gate_call *call, const struct visitor_session *session,
-                      struct error *err)
-{
-    char id[VISITOR_SESSION_ID_SIZE];
-    struct buf content = {0};
-    bool ok = false;
-
-    visitor_session_write_identity(&content, session);
-    if (content.failed)
-        (void)error_set(err, ERR_OUT_OF_MEMORY);
-    else if (content.len > VISITOR_SESSION_ROW_MAX)
-        (void)error_cause(err, ERR_INTERNAL, "the session is too large for a row");
-    else
-        ok = row_keep(call, ROW_OF_SESSION, id_text(session, id), buf_text(&content),
-                      ends_at(session), err);
-    buf_free(&content);
-    return ok;
-}
-
-/* An answer that says the same as the row may be older than one that another worker puts into it
- * now. */
-bool visit_store(struct gate_call *call, struct visitor_session *session, struct error *err)
-{
-    struct visitor_session *held;
-
-    if (session->row && !visitor_session_differs(session->row, session))
-        return true;
-    held = arena_alloc(&call->lane->arena, sizeof *held);
-    if (!held)
-        return error_set(err, ERR_OUT_OF_MEMORY);
-    *held = *session;
-    if (!write_row(call, session, err))
-        return false;
-    session->row = held;
-    return true;
 }
 
 /* Writes a Set-Cookie header's value for the session's cookie. */
@@ -495,7 +404,7 @@ bool visit_keep(struct gate_call *call, struct visitor_session *session, enum vi
         if (news == VISIT_REFUSED)
             session->token = session->refresh = (struct text){.s = NULL};
         ok = (news == VISIT_REFUSED ||
-              (may_have_row(call, session, err) && visit_store(call, session, err))) &&
+              (may_have_row(call, session, err) && session_row_store(call, session, err))) &&
              seal_session(call, session, &value, err);
     }
     if (ok && !is_too_large(call, &value)) {
@@ -519,12 +428,12 @@ static enum ended end_and_log(struct gate_call *call, const struct visitor_sessi
                               struct text_list *ids, struct error *err)
 {
     char id[VISITOR_SESSION_ID_SIZE];
-    bool is_stored = find_session_row(call, id_text(session, id));
+    bool is_stored = find_session_row(call, visitor_session_id_text(session, id));
 
     if (is_stored || visit_leaves_row(call, session)) {
         if (!is_stored && !waiting_may_leave_row(call, &session->identity))
             return ENDED_TOO_MANY;
-        if (!visit_end(call, session, err))
+        if (!session_row_end(call, session, err))
             return ENDED_NOT;
         if (ids->n < PROVEN_MAX)
             list_id(call, ids, id);
@@ -547,7 +456,7 @@ static enum ended end_cookie(struct gate_call *call, struct text value, struct t
         found = judge_found(call, false, &session, err);
     if (found == VISIT_UNKNOWN || err->code != ERR_NONE)
         return ENDED_NOT;
-    if (found == VISIT_NONE || has_id(ids, id_text(&session, id)))
+    if (found == VISIT_NONE || has_id(ids, visitor_session_id_text(&session, id)))
         return ENDED;
     return end_and_log(call, &session, ids, err);
 }
@@ -575,20 +484,6 @@ enum visit_end visit_end_all(struct gate_call *call, struct error *err)
         return VISIT_END_ALL;
     (void)too_many_rows(err);
     return ids.n > 0 ? VISIT_END_SOME : VISIT_END_FAILED;
-}
-
-bool visit_end(struct gate_call *call, const struct visitor_session *session, struct error *err)
-{
-    struct gate_lane *lane = call->lane;
-    struct pg *pg = database_take(lane->worker->database, &lane->wait, call->place.account_id, err);
-    char id[VISITOR_SESSION_ID_SIZE];
-    bool ok;
-
-    if (!pg)
-        return false;
-    ok = store_gate_end(pg, call->place.account_id, id_text(session, id), ends_at(session), err);
-    database_give(lane->worker->database, pg, ok, err);
-    return ok;
 }
 
 struct text visit_removal(struct gate_call *call)

@@ -36,16 +36,6 @@ enum visit_news {
 MUST_CHECK bool visit_keep(struct gate_call *call, struct visitor_session *session,
                            enum visit_news news, struct text *set_cookie, struct error *err);
 
-/* Puts a session into its row, whatever its cookie holds, unless the row holds the same.  All
- * cookies of the session obey the row from then on.  Returns false with *err. */
-MUST_CHECK bool visit_store(struct gate_call *call, struct visitor_session *session,
-                            struct error *err);
-
-/* Looks whether the session's row has newer tokens by now, and takes them over.  Returns whether it
- * had; false with *err also if nobody knows. */
-MUST_CHECK bool visit_find_tokens(struct gate_call *call, struct visitor_session *session,
-                                  struct error *err);
-
 /* Notes in a new session what it is valid for. */
 void visit_bind(const struct gate_call *call, struct visitor_session *session);
 
@@ -64,10 +54,6 @@ MUST_CHECK enum visit_end visit_end_all(struct gate_call *call, struct error *er
 /* Returns whether the end of the session makes a row.  Of visitors whom no list has let in so far,
  * nor does now, only few do, which this counts: they may be let in later, and fill no table. */
 MUST_CHECK bool visit_leaves_row(struct gate_call *call, const struct visitor_session *session);
-
-/* Notes that the session has ended.  Returns false with *err. */
-MUST_CHECK bool visit_end(struct gate_call *call, const struct visitor_session *session,
-                          struct error *err);
 
 /* Writes the value of a Set-Cookie header that removes the session's cookie, in the arena. */
 struct text visit_removal(struct gate_call *call);

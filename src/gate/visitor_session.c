@@ -131,11 +131,18 @@ bool visitor_session_differs(const struct visitor_session *session,
 /* The id comes first, in the clear: the session's row is read before its place is known. */
 #define ID_TEXT_LEN (VISITOR_SESSION_ID_SIZE - 1)
 
+struct text visitor_session_id_text(const struct visitor_session *session,
+                                    char id[VISITOR_SESSION_ID_SIZE])
+{
+    crypt_key_base64url_encode(session->id, VISITOR_SESSION_ID_LEN, id);
+    return (struct text){id, ID_TEXT_LEN};
+}
+
 static void put_id(struct buf *out, const struct visitor_session *session)
 {
     char id[VISITOR_SESSION_ID_SIZE];
 
-    crypt_key_base64url_encode(session->id, VISITOR_SESSION_ID_LEN, id);
+    (void)visitor_session_id_text(session, id);
     buf_add(out, id, ID_TEXT_LEN);
 }
 

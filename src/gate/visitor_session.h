@@ -30,8 +30,10 @@ struct visitor_session {
     struct text refresh;    /* gets another token; absent: there is none */
     uint32_t n_renewed;     /* how often it has got other tokens */
 
-    /* What its row holds, in no cookie.  NULL: it has none, as far as this call knows. */
+    /* What its row holds, and its bytes there, in no cookie.  NULL: it has none, as far as this
+     * call knows. */
     const struct visitor_session *row;
+    struct text row_sealed;
 };
 
 /* Takes over the tokens of the same session, elsewhere, if they are newer. */
@@ -49,6 +51,10 @@ MUST_CHECK bool visitor_session_differs(const struct visitor_session *session,
 
 /* Makes a random id.  Returns false if there are no random numbers. */
 MUST_CHECK bool visitor_session_new_id(unsigned char id[VISITOR_SESSION_ID_LEN]);
+
+/* Writes the session's id as text.  Returns the text, which is the caller's. */
+struct text visitor_session_id_text(const struct visitor_session *session,
+                                    char id[VISITOR_SESSION_ID_SIZE]);
 
 /* Appends a cookie's value: the session's id, and the session sealed with the keyring's first key,
  * as base64url (RFC 4648, 5).  With is_in_row it leaves identity and token out.  Returns false with

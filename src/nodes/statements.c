@@ -84,9 +84,9 @@ static const struct node_form forms[] = {
     {.name = "gate_keep",
      .sql =
         "INSERT INTO adit.gate_session AS s (id, key_id, sealed, ends_at, account_id)"
-        " VALUES ($1, $2, $3, to_timestamp($4::bigint), $5)"
+        " VALUES ($1, $2, $3, to_timestamp($4::bigint), $6)"
         " ON CONFLICT (account_id, id) DO UPDATE SET key_id = excluded.key_id,"
-          " sealed = excluded.sealed, ends_at = excluded.ends_at WHERE s.key_id IS NOT NULL"
+          " sealed = excluded.sealed, ends_at = excluded.ends_at WHERE s.sealed = $5::bytea"
         " RETURNING true"},
     {.name = "gate_end",
      .sql =

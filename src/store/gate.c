@@ -114,7 +114,8 @@ static const struct pg_statement secret_statement = {
           " AND client_id = $5",
 };
 
-/* $1 id, $2 key_id, $3 sealed, $4 ends_at in seconds since 1970; $5 account_id finds the place. */
+/* $1 id, $2 key_id, $3 sealed, $4 ends_at in seconds since 1970, $5 sealed in the row before, NULL if
+ * there is none; $6 account_id finds the place. */
 static const struct pg_statement keep_statement = {
     .name = "gate_keep",
     .types = PG_BOOL,
@@ -124,7 +125,7 @@ static const struct pg_statement keep_statement = {
         "INSERT INTO adit.gate_session AS s (id, key_id, sealed, ends_at)"
         " VALUES ($1, $2, $3, to_timestamp($4::bigint))"
         " ON CONFLICT (id) DO UPDATE SET key_id = excluded.key_id, sealed = excluded.sealed,"
-          " ends_at = excluded.ends_at WHERE s.key_id IS NOT NULL"
+          " ends_at = excluded.ends_at WHERE s.sealed = $5::bytea"
         " RETURNING true",
 };
 
@@ -324,17 +325,27 @@ static bool run_gate_statement(struct pg *pg, const struct pg_statement *stateme
     return true;
 }
 
-bool store_gate_keep(struct pg *pg, struct text account_id, const struct gate_row *row,
-                     int64_t ends_at, struct error *err)
+bool store_gate_keep(struct pg *pg, struct text account_id, const struct gate_write *write,
+                     bool *is_kept, struct error *err)
 {
+    const struct gate_row *row = &write->row;
     struct pg_params params = {.n = 0};
+    struct pg_result *result;
 
     pg_add_text(&params, row->id);
     pg_add_text(&params, row->key_id);
     pg_add_bytes(&params, row->sealed.s, row->sealed.len);
-    pg_add_int(&params, ends_at);
+    pg_add_int(&params, write->ends_at);
+    if (write->before.s)
+        pg_add_bytes(&params, write->before.s, write->before.len);
+    else
+        pg_add_null(&params);
     pg_add_place(&params, account_id);
-    return run_gate_statement(pg, &keep_statement, &params, err);
+    if (!pg_run(pg, &keep_statement, &params, &result, err))
+        return false;
+    *is_kept = pg_rows(result) > 0;
+    pg_result_free(result);
+    return true;
 }
 
 bool store_gate_end(struct pg *pg, struct text account_id, struct text session_id, int64_t ends_at,

@@ -66,9 +66,17 @@ MUST_CHECK bool store_gate_secret(struct pg *pg, struct text account_id,
                                   const struct oauth_module *module, struct arena *arena,
                                   struct gate_secret *secret, struct error *err);
 
-/* Stores a session's row until ends_at, in seconds since 1970; one that has ended stays so. */
-MUST_CHECK bool store_gate_keep(struct pg *pg, struct text account_id, const struct gate_row *row,
-                                int64_t ends_at, struct error *err);
+/* A session's row to store. */
+struct gate_write {
+    struct gate_row row;
+    struct text before; /* what is sealed in the row so far; absent: there is no row */
+    int64_t ends_at;    /* how long it is kept, in seconds since 1970 */
+};
+
+/* Stores a session's row.  *is_kept: false if the row is another one than `before` by now, or has
+ * ended: it stays as it is. */
+MUST_CHECK bool store_gate_keep(struct pg *pg, struct text account_id,
+                                const struct gate_write *write, bool *is_kept, struct error *err);
 
 /* Notes that the visitor has signed out.  ends_at: when the session would end at the latest. */
 MUST_CHECK bool store_gate_end(struct pg *pg, struct text account_id, struct text session_id,

@@ -125,16 +125,19 @@ bool __wrap_store_gate_secret(struct pg *pg, struct text account_id,
 }
 
 __typeof__(store_gate_keep) __wrap_store_gate_keep;
-bool __wrap_store_gate_keep(struct pg *pg, struct text account_id, const struct gate_row *kept,
-                            int64_t ends_at, struct error *err)
+bool __wrap_store_gate_keep(struct pg *pg, struct text account_id, const struct gate_write *write,
+                            bool *is_kept, struct error *err)
 {
-    (void)pg, (void)account_id, (void)ends_at, (void)err;
+    const struct gate_row *kept = &write->row;
+
+    (void)pg, (void)account_id, (void)err;
     if (kept->sealed.len > sizeof row.sealed)
         stop("the session is too large");
     memcpy(row.id, kept->id.s, kept->id.len + 1);
     memcpy(row.key_id, kept->key_id.s, kept->key_id.len + 1);
     memcpy(row.sealed, kept->sealed.s, kept->sealed.len);
     row.len = kept->sealed.len;
+    *is_kept = true;
     return true;
 }
 

@@ -438,6 +438,52 @@ class Losses(GateCase):
                 self.assertEqual(self.ask(second, without.copy()), at_last)
                 self.everywhere(at_last, oldest, without, browser)
 
+    def test_new_tokens_meanwhile(self):
+        """Tokens that a worker keeps put nothing back that another one has heard since, also if the worker's
+        question fails then."""
+        mock = self.gate.mock
+        self.addCleanup(setattr, mock, "data", mock.data)
+        mock.data = copy.deepcopy(mock.data)
+        mock.data["refresh"]["rotates"] = False
+        self.addCleanup(setattr, mock, "expiring", mock.expiring)
+        mock.expiring = True
+        for then, status in (((), 403), (("acme", "corp"), 200)):
+            with self.subTest(status):
+                self.gate.module(auth_check_interval=30, config=ACME)
+                self.join("acme")
+                self.at(0)
+                browser = self.signed_in("alice")
+                self.join(*(("acme", "more") if status == 403 else ()))
+                self.at(30)
+                self.assertEqual(self.ask(self.gates[0], browser), 403 if status == 200 else 200)
+                mock.expire("alice")
+                other = browser.copy()
+                with self.asking("token", browser.copy()) as found:
+                    self.join(*then)
+                    self.assertEqual(self.ask(self.gates[1], other), status)
+                    mock.faults["user"] = ("status", "502")
+                self.assertEqual(found, [503])
+                mock.faults.clear()
+                self.everywhere(status, browser, other)
+
+    def test_regained_behind_another_cookie(self):
+        """What the row says counts also if a cookie of somebody who is not let in comes first."""
+        other = self.signed_in("bob")
+        self.join("acme")
+        browser = self.signed_in("alice")
+        self.join()
+        self.at(61)
+        self.assertEqual(self.ask(self.gates[0], browser), 403)
+        self.join("acme")
+        self.at(122)
+        # The answer does not reach the browser.
+        self.assertEqual(self.ask(self.gates[0], browser.copy()), 200)
+        name, own = browser.session()
+        for first, last in ((own, other.session()[1]), (other.session()[1], own)):
+            browser.cookies = {(name, "/"): "%s; %s=%s" % (first, name, last)}
+            for gate in self.gates:
+                self.assertEqual(gate.ask(browser, HTTP_SEC_FETCH_MODE="cors")[0], 200)
+
     def test_got_and_lost(self):
         """What a cookie got at a check ends with what another one of the session is told."""
         first, second = self.gates

@@ -224,7 +224,7 @@ static void expect_failures(struct pg *pg)
     ck_assert(!store_gate_ask(pg, &question, &tried.arena, &answer, err));
     question.session_ids.n = 1;
     ck_assert(!store_gate_ask(pg, &question, &tried.arena, &answer, err));
-    ck_assert(!store_gate_keep(pg, account, &row, 1000, err));
+    ck_assert(!store_gate_keep(pg, account, &(struct gate_write){.row = row}, &is, err));
     ck_assert(!store_gate_end(pg, account, id, 1000, err));
     ck_assert(!store_gate_use(pg, account, id, 1000, &is, err));
     ck_assert(!store_gate_purge(pg, &is, err));

@@ -358,6 +358,20 @@ static void gate_sees(struct text id, size_t n_rows, bool has_ended)
     }
 }
 
+/* Whether a row is written. */
+static void gate_keeps(const char *id, const char *before, const char *sealed, bool expected)
+{
+    const struct gate_write write = {
+        .row = {.id = text_of(id), .key_id = text_of("k"), .sealed = text_of(sealed)},
+        .before = text_of(before),
+        .ends_at = 1000};
+    bool is_kept = !expected;
+
+    ck_assert(
+        store_gate_keep(tried.owner, text_of(tried.who.account[0]), &write, &is_kept, &tried.err));
+    ck_assert_int_eq(is_kept, expected);
+}
+
 /* Of many sessions, the answer has what the rows of the first ones hold. */
 static void gate_sees_many(void)
 {
@@ -369,11 +383,9 @@ static void gate_sees_many(void)
     struct gate_answer answer;
 
     for (size_t i = 0; i < question.session_ids.n; i++) {
-        struct gate_row row = {.key_id = text_of("k"), .sealed = text_of("sealed")};
-
         snprintf(names[i], sizeof names[i], "%022zu", question.session_ids.n - i);
-        row.id = ids[i] = text_of(names[i]);
-        ck_assert(store_gate_keep(tried.owner, question.account_id, &row, 1000, &tried.err));
+        ids[i] = text_of(names[i]);
+        gate_keeps(names[i], NULL, "sealed", true);
     }
     ck_assert(store_gate_ask(tried.owner, &question, &tried.arena, &answer, &tried.err));
     ck_assert_uint_eq(answer.n_rows, question.session_ids.n);
@@ -389,7 +401,7 @@ static void gate_sees_many(void)
 static void gate_asks(void)
 {
     struct text id = text_of("AAAAAAAAAAAAAAAAAAAAAA");
-    struct gate_row row = {.id = id, .key_id = text_of("k"), .sealed = text_of("sealed")};
+    struct text other;
     const struct module_place route = {text_of("edge"), text_of("route")};
     const struct gate_question of_nobody = {.account_id = text_of("ac_x"), .route = route};
     const struct oauth_module module = {.provider = 1, .config.client_id = text_of("c")};
@@ -398,25 +410,31 @@ static void gate_asks(void)
     bool is_done = false;
     bool is_first = false;
 
-    ck_assert(store_gate_keep(tried.owner, text_of("ac"), &row, 1000, &tried.err));
+    gate_keeps(id.s, NULL, "sealed", true);
     gate_sees(id, 1, false);
+    /* Only over what was read there. */
+    gate_keeps(id.s, NULL, "two", false);
+    gate_keeps(id.s, "none", "two", false);
+    gate_keeps(id.s, "sealed", "two", true);
+    gate_keeps(id.s, "sealed", "three", false);
     ck_assert(store_gate_end(tried.owner, text_of("ac"), id, 1000, &tried.err));
     /* What has ended stays so. */
-    ck_assert(store_gate_keep(tried.owner, text_of("ac"), &row, 1000, &tried.err));
+    gate_keeps(id.s, NULL, "three", false);
+    gate_keeps(id.s, "two", "three", false);
     gate_sees(id, 1, true);
     /* A state is used once, whether it has a row or not. */
     ck_assert(store_gate_use(tried.owner, text_of("ac"), id, 1000, &is_first, &tried.err));
     ck_assert(!is_first);
-    row.id = text_of("BBBBBBBBBBBBBBBBBBBBBB");
-    ck_assert(store_gate_use(tried.owner, text_of("ac"), row.id, 1000, &is_first, &tried.err));
+    other = text_of("BBBBBBBBBBBBBBBBBBBBBB");
+    ck_assert(store_gate_use(tried.owner, text_of("ac"), other, 1000, &is_first, &tried.err));
     ck_assert(is_first);
-    ck_assert(store_gate_use(tried.owner, text_of("ac"), row.id, 1000, &is_first, &tried.err));
+    ck_assert(store_gate_use(tried.owner, text_of("ac"), other, 1000, &is_first, &tried.err));
     ck_assert(!is_first);
-    row.id = text_of("CCCCCCCCCCCCCCCCCCCCCC");
-    ck_assert(store_gate_keep(tried.owner, text_of("ac"), &row, 1000, &tried.err));
-    ck_assert(store_gate_use(tried.owner, text_of("ac"), row.id, 1000, &is_first, &tried.err));
+    other = text_of("CCCCCCCCCCCCCCCCCCCCCC");
+    gate_keeps(other.s, NULL, "one", true);
+    ck_assert(store_gate_use(tried.owner, text_of("ac"), other, 1000, &is_first, &tried.err));
     ck_assert(is_first);
-    gate_sees(row.id, 1, true);
+    gate_sees(other, 1, true);
     gate_sees_many();
     ck_assert(store_gate_secret(tried.owner, text_of("ac"), &route, &module, &tried.arena, &secret,
                                 &tried.err));
