@@ -90,7 +90,8 @@ static bool holds_less(const struct identity *now, const struct identity *before
 
 bool rules_differ(const struct identity *now, const struct identity *before)
 {
-    return holds_less(now, before) || holds_less(before, now);
+    return holds_less(now, before) || holds_less(before, now) ||
+           (now->emails.n > 0 && !text_eq(now->emails.items[0], before->emails.items[0]));
 }
 
 /* ---- narrowing ---- */

@@ -20,7 +20,8 @@ MUST_CHECK bool rules_admit(const struct oauth_provider *lists, const struct ide
 
 /* Returns whether one of two identities lacks something of the other that lists may name, for
  * whatever reason: the provider has given it or taken it away, was not asked for it, or
- * rules_narrow() has left it out. */
+ * rules_narrow() has left it out; or whether the first address is another one, by which
+ * applications know the visitor. */
 MUST_CHECK bool rules_differ(const struct identity *now, const struct identity *before);
 
 /* An identity of more bytes than this is narrowed: nobody may fill a session with memberships. */

@@ -349,6 +349,8 @@ START_TEST(what_differs)
     now = before;
     now.emails.n = 1;
     ck_assert(rules_differ(&now, &before));
+    now.emails = list_of(items[3], LIST("b@x.example", "a@x.example"));
+    ck_assert(rules_differ(&now, &before));
     now = before;
     now.known = IDENTITY_EMAILS;
     ck_assert(rules_differ(&now, &before));
