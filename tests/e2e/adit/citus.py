@@ -4,7 +4,6 @@
 CITUS_SOURCE names a folder with the source of Citus.  It is built in the build folder, and installed
 into a copy of PostgreSQL: the machine's own PostgreSQL stays as it is.
 """
-import atexit
 import os
 import re
 import shutil
@@ -186,8 +185,7 @@ def build():
 def programs():
     """The folder of the programs of a PostgreSQL that has Citus."""
     if not _programs:
-        folder = make_folder()
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        folder = make_folder(stays=True)
         for part in (PG_LIB, PG_SHARE):
             os.makedirs(folder + os.path.dirname(part))
             run(["cp", "-aL", part, folder + part])

@@ -34,7 +34,7 @@ _stacks = {}
 _data = []  # the folder of new_data()
 _copies = {}  # of files of the tree: (path, time of its last change), the copy
 _copies_folder = []
-_folders = []  # of make_folder(): (process, path)
+_folders = []  # of make_folder(): (process, path, whether it stays)
 _claims = []  # sockets: a port each
 
 
@@ -49,22 +49,25 @@ def get(name="main"):
 
 
 def stop_stacks():
-    """Stops all stacks, and removes what is in temporary folders but for what the next ones begin with,
-    which are new."""
+    """Stops all stacks, and removes temporary folders that do not stay.  The next stacks are new."""
     while _stacks:
         _stacks.popitem()[1].remove()
-    kept = [(process, folder) for process, folder in _folders if folder in _data + _copies_folder]
-    for process, folder in set(_folders).difference(kept):
-        if process == os.getpid():
-            shutil.rmtree(folder, ignore_errors=True)
-    _folders[:] = kept
+    _remove_folders(lambda stays: not stays)
+
+
+def _remove_folders(is_wanted):
+    for entry in [entry for entry in _folders if is_wanted(entry[2])]:
+        if entry[0] == os.getpid():
+            shutil.rmtree(entry[1], ignore_errors=True)
+        _folders.remove(entry)
 
 
 def stop_all():
+    stop_stacks()
     _data.clear()
     _copies_folder.clear()
     _copies.clear()
-    stop_stacks()
+    _remove_folders(lambda stays: True)
 
 
 atexit.register(stop_all)
@@ -80,12 +83,12 @@ def is_sanitized():
 SCRATCH = os.environ.get("ADIT_SCRATCH", "/tmp")
 
 
-def make_folder():
+def make_folder(stays=False):
     """A temporary folder that the programs' user may enter.  It is gone when this process has stopped its
-    stacks: at the end of a module."""
+    stacks, at the end of a module; or, if it stays, when the process ends."""
     folder = tempfile.mkdtemp(prefix="adit-e2e-", dir=SCRATCH)
     os.chmod(folder, 0o711)
-    _folders.append((os.getpid(), folder))
+    _folders.append((os.getpid(), folder, stays))
     return folder
 
 
@@ -131,7 +134,7 @@ def _copy(path):
     known = path, os.stat(path).st_mtime_ns
     if known not in _copies:
         if not _copies_folder:
-            _copies_folder.append(make_folder())
+            _copies_folder.append(make_folder(stays=True))
         # Programs find their kind by their name.
         folder = os.path.join(_copies_folder[0], str(len(_copies)))
         os.mkdir(folder, 0o755)
@@ -154,7 +157,7 @@ def new_data():
     process makes one.  No test survives a crash of the machine, so nothing waits for the disk; and what a
     killed server leaves goes with the folder."""
     if not _data:
-        _data.append(make_folder())
+        _data.append(make_folder(stays=True))
         data = os.path.join(_data[0], "data")
         if os.geteuid() == 0:
             shutil.chown(_data[0], "postgres", "postgres")
