@@ -520,9 +520,12 @@ static void sign_out(struct gate_call *call)
 static void ask_to_sign_out(struct gate_call *call)
 {
     struct visitor_session session;
+    enum visit_found found = VISIT_NONE;
     struct error err = {.code = ERR_NONE};
 
-    switch (has_sessions(call) ? visit_find(call, &session, &err) : VISIT_NONE) {
+    if (has_sessions(call))
+        found = visit_find(call, &session, &err);
+    switch (found) {
     case VISIT_UNKNOWN:
         gate_call_log(call, LOG_LEVEL_ERROR, "cannot sign out", error_reason(&err), NULL);
         gate_call_refuse(call, HTML_PAGE_NOT_READY, NULL);

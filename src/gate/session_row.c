@@ -120,7 +120,7 @@ static bool take_over_meanwhile(struct gate_call *call, bool is_answer,
         return true;
     if (!session_row_take_over(call, row, session, err))
         return false;
-    if (is_answer && session->row->checked < own.checked)
+    if (is_answer && session->row && session->row->checked < own.checked)
         session->identity = own.identity;
     visitor_session_take_tokens(session, &own);
     return true;
