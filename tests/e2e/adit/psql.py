@@ -13,8 +13,10 @@ import time
 COMMAND = ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-v", "VERBOSITY=verbose"]
 
 # What lasts until its session ends, what is about sessions, and psql's own commands.
-_OWN_SESSION = re.compile(r"\b(BEGIN|START TRANSACTION|DATABASE|pg_stat_activity|pg_backend_pid|"
+_OWN_SESSION = re.compile(r"\b(BEGIN|START TRANSACTION|pg_stat_activity|pg_backend_pid|"
                           r"pg_terminate_backend)\b|advisory|\\", re.I)
+# No session may be in a database that goes, and none obeys a setting of it that is newer.
+_DATABASES = re.compile(r"\bDATABASE\b", re.I)
 # Nobody reads the output before all of the input is written, which has to fit into a pipe.
 _LENGTH_MAX = 32768
 
@@ -27,7 +29,12 @@ class Gone(Exception):
 
 def can_share(sql):
     """Whether the statements may run in a session that others have used, and will use."""
-    return len(sql.encode()) < _LENGTH_MAX and not _OWN_SESSION.search(sql)
+    return len(sql.encode()) < _LENGTH_MAX and not _OWN_SESSION.search(sql) and can_stay(sql)
+
+
+def can_stay(sql):
+    """Whether sessions may stay beside the statements."""
+    return not _DATABASES.search(sql)
 
 
 class Psql:
@@ -41,8 +48,8 @@ class Psql:
     def run(self, sql, timeout_s):
         """Returns the output and None, or None and the error, after which this psql has ended.  Raises
         Gone."""
-        said = self._exchange("DISCARD ALL;\n\\echo %s%s\n;\n\\echo %s" % (_READY.decode(), sql, _DONE.decode()),
-                              time.monotonic() + timeout_s)
+        text = "DISCARD ALL;\n\\echo %s%s\n;\n\\echo %s" % (_READY.decode(), sql, _DONE.decode())
+        said = self._exchange(text, time.monotonic() + timeout_s)
         if not said.startswith(_READY):
             raise Gone
         if said.endswith(_DONE):

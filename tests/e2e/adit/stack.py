@@ -362,8 +362,7 @@ class Stack:
                 if error is not None:
                     raise AssertionError("psql: %s\n%s" % (sql, error))
                 return output.rstrip("\n")
-        if "DATABASE" in sql:
-            # Nobody may be in one that goes.
+        if not psql.can_stay(sql):
             self._sessions.close()
         done = self.psql_run(sql, user, **options)
         if done.returncode != 0:
