@@ -116,6 +116,7 @@ LEFT_OUT = {
     "test_gate_browser": _GATE,
     "test_gate_doctor": _GATE,
     "test_gate_limits": _GATE,
+    "test_gate_losses": _GATE,
     "test_gate_nginx": _GATE,
     "test_slow_visitors": _GATE,
     "test_page_history": _PAGE,

@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: MIT
+"""What one worker of adit-gate has heard of a visitor's losses counts at another one."""
+import contextlib
+import copy
+import os
+import threading
+
+from adit.case import until
+from adit.clock import Clock
+from adit.gate import Program
+from adit.gate_cases import START, GateCase
+
+ACME = {"organizations": ["acme"]}
+MANY = ["an-organization-with-a-rather-long-name-%03d" % n for n in range(80)]
+
+
+class Losses(GateCase):
+    front = "nginx"
+
+    def setUp(self):
+        super().setUp()
+        mock = self.gate.mock
+        self.addCleanup(mock.users.update, copy.deepcopy(mock.users))
+        self.addCleanup(mock.released.set)
+        self.organization = mock.users["alice"]["orgs"][0]
+        folder = self.gate.path("clock-of-" + self.id())
+        os.mkdir(folder)
+        self.clock = Clock(folder)
+        self.gates = [self.start(name) for name in "ab"]
+        self.gate.module(auth_check_interval=60, config=ACME)
+        self.at(0)
+
+    def start(self, name):
+        program = Program(self.gate, ("-w", "1"), self.clock.env(), name=name + self.id()[-6:])
+        return self.enterContext(program)
+
+    def at(self, seconds):
+        self.clock.set(START + seconds)
+        self.gate.clock.set(START + seconds)
+
+    def ask(self, gate, browser):
+        status, headers = gate.ask(browser, HTTP_SEC_FETCH_MODE="cors")
+        if "Set-Cookie" in headers:
+            browser.take(headers["Set-Cookie"])
+        return status
+
+    def join(self, *organizations):
+        """Alice is in these and no others."""
+        alice = self.gate.mock.users["alice"]
+        alice["teams"] = []
+        alice["orgs"] = [dict(self.organization, login=name) for name in organizations]
+
+    @contextlib.contextmanager
+    def asking(self, endpoint, browser):
+        """The first worker asks the provider about the browser's visitor, which answers at the end.  Yields the
+        list that the worker's answer comes to."""
+        mock = self.gate.mock
+        mock.requests.clear()
+        mock.released.clear()
+        mock.faults[endpoint] = ("held",)
+        self.at(61)
+        found = []
+        thread = threading.Thread(target=lambda: found.append(self.ask(self.gates[0], browser)))
+        thread.start()
+        try:
+            until(lambda: mock.requests.count(endpoint) == 1, "the question")
+            mock.faults.clear()
+            yield found
+        finally:
+            mock.released.set()
+            thread.join()
+
+    def test_checked_while_the_answer_came(self):
+        """Another worker that asked before the loss does not make up for it."""
+        for seconds in (61, 62):
+            with self.subTest(seconds):
+                self.join("acme")
+                self.gate.module(auth_check_interval=60, config=ACME)
+                self.at(0)
+                slow = self.signed_in("alice")
+                quick = slow.copy()
+                with self.asking("orgs", slow) as found:
+                    self.at(seconds)
+                    self.assertEqual(self.ask(self.gates[1], quick), 200)
+                    self.join()
+                    self.at(63)
+                self.gate.module(auth_check_interval=0, config=ACME)
+                self.assertEqual(found + [self.ask(gate, quick.copy()) for gate in self.gates], [403] * 3)
+
+    def test_an_older_answer(self):
+        """A list that comes asks for more; the answer that a worker has kept is from before the loss."""
+        self.join("acme", *MANY)
+        first, second = self.gates
+        old = self.signed_in("alice")
+        self.at(61)
+        self.assertEqual(self.ask(first, old.copy()), 200)
+        self.join(*MANY)
+        self.at(62)
+        refused = old.copy()
+        self.assertEqual(self.ask(second, refused), 403)
+        self.gate.module(auth_check_interval=86400, config={"organizations": ["acme", "more"]})
+        for browser in (old, refused):
+            self.assertEqual([self.ask(gate, browser.copy()) for gate in self.gates], [403, 403])
+
+    def test_lost_while_it_waits_for_tokens(self):
+        """Another worker has the new tokens, and what the visitor has lost."""
+        mock = self.gate.mock
+        mock.expiring = True
+        self.addCleanup(setattr, mock, "expiring", False)
+        first, second = self.gates
+        self.join("acme")
+        slow, other = self.signed_in("alice"), self.signed_in("carol")
+        quick = slow.copy()
+        mock.expire("alice")
+        self.join()
+        with self.asking("token", slow) as found:
+            self.assertEqual(self.ask(second, quick), 403)
+        self.assertEqual(found, [403])
+        self.gate.module(auth_check_interval=0)
+        self.assertEqual(self.ask(first, other), 200)
+        self.assertEqual([line for line in first.events() if line["event"] == "worker ended"], [])
+
+    def test_the_older_answer_comes_last(self):
+        """The other way round: the worker that asked first has its answer last, and does not write it into the
+        row of a large session, since it tells nothing new."""
+        self.addCleanup(setattr, self.gate.mock, "padding", 0)
+        for padding in (0, 15000):
+            with self.subTest(padding):
+                self.gate.mock.padding = padding
+                self.join("acme")
+                self.gate.module(auth_check_interval=60, config=ACME)
+                self.at(0)
+                slow = self.signed_in("alice")
+                quick = slow.copy()
+                with self.asking("teams", slow):
+                    self.join()
+                    self.at(62)
+                    self.assertEqual(self.ask(self.gates[1], quick), 403)
+                self.everywhere(403, slow, quick)
+
+    def everywhere(self, status, *browsers):
+        """What copies of cookies get at each worker, however seldom the module checks."""
+        for interval in (0, 86400):
+            self.gate.module(auth_check_interval=interval, config=ACME)
+            self.assertEqual({self.ask(gate, browser.copy()) for browser in browsers for gate in self.gates},
+                             {status}, interval)
+
+    def test_lost_again(self):
+        """The row of a session holds what the provider said last, and not only what it took away first."""
+        first, second = self.gates
+        for at_last in (403, 200):
+            with self.subTest(at_last):
+                self.gate.module(auth_check_interval=60, config=ACME)
+                self.join("acme")
+                self.at(0)
+                browser = self.signed_in("alice")
+                oldest = browser.copy()
+                self.join()
+                self.at(61)
+                self.assertEqual(self.ask(first, browser), 403)
+                without = browser.copy()
+                self.join("acme")
+                self.at(122)
+                self.assertEqual(self.ask(first, browser), 200)
+                # It is back at every worker and for every copy, at once.
+                self.assertEqual([self.ask(second, one.copy()) for one in (oldest, without)], [200] * 2)
+                if at_last == 403:
+                    self.join()
+                self.at(190)
+                self.assertEqual(self.ask(second, without.copy()), at_last)
+                self.everywhere(at_last, oldest, without, browser)
+
+    def test_new_tokens_meanwhile(self):
+        """Tokens that a worker keeps put nothing back that another one has heard since, also if the worker's
+        question fails then."""
+        mock = self.gate.mock
+        self.addCleanup(setattr, mock, "data", mock.data)
+        mock.data = copy.deepcopy(mock.data)
+        mock.data["refresh"]["rotates"] = False
+        self.addCleanup(setattr, mock, "expiring", mock.expiring)
+        mock.expiring = True
+        for then, status in (((), 403), (("acme", "corp"), 200)):
+            with self.subTest(status):
+                self.gate.module(auth_check_interval=30, config=ACME)
+                self.join("acme")
+                self.at(0)
+                browser = self.signed_in("alice")
+                self.join(*(("acme", "more") if status == 403 else ()))
+                self.at(30)
+                self.assertEqual(self.ask(self.gates[0], browser), 403 if status == 200 else 200)
+                mock.expire("alice")
+                other = browser.copy()
+                with self.asking("token", browser.copy()) as found:
+                    self.join(*then)
+                    self.assertEqual(self.ask(self.gates[1], other), status)
+                    mock.faults["user"] = ("status", "502")
+                self.assertEqual(found, [503])
+                mock.faults.clear()
+                self.everywhere(status, browser, other)
+
+    def test_regained_behind_another_cookie(self):
+        """What the row says counts also if a cookie of somebody who is not let in comes first."""
+        other = self.signed_in("bob")
+        self.join("acme")
+        browser = self.signed_in("alice")
+        self.join()
+        self.at(61)
+        self.assertEqual(self.ask(self.gates[0], browser), 403)
+        self.join("acme")
+        self.at(122)
+        # The answer does not reach the browser.
+        self.assertEqual(self.ask(self.gates[0], browser.copy()), 200)
+        name, own = browser.session()
+        for first, last in ((own, other.session()[1]), (other.session()[1], own)):
+            browser.cookies = {(name, "/"): "%s; %s=%s" % (first, name, last)}
+            for gate in self.gates:
+                self.assertEqual(gate.ask(browser, HTTP_SEC_FETCH_MODE="cors")[0], 200)
+
+    def test_got_and_lost(self):
+        """What a cookie got at a check ends with what another one of the session is told."""
+        first, second = self.gates
+        self.gate.module(auth_check_interval=60, config={"email_domains": ["example.com"], **ACME})
+        self.join()
+        self.at(0)
+        browser = self.signed_in("alice")
+        without = browser.copy()
+        self.join("acme")
+        self.at(61)
+        self.assertEqual(self.ask(first, browser), 200)
+        self.join()
+        self.at(122)
+        self.assertEqual(self.ask(second, without.copy()), 200)
+        self.everywhere(403, without, browser)
+
+    def test_lost_while_no_list_named_it(self):
+        """What a session forgets is in its older cookies still."""
+        first, second = self.gates
+        domain = {"email_domains": ["example.com"]}
+        for name, before, then, lists in (
+                ("another kind", ["acme"], ["acme"], domain),
+                ("another name", ["acme", "corp", *MANY], ["acme", "corp", *MANY], {"organizations": ["corp"]}),
+                ("more than a session keeps", ["acme"], ["acme", *MANY], {**domain, "organizations": ["corp"]})):
+            with self.subTest(name):
+                self.join(*before)
+                self.gate.module(auth_check_interval=60, config=ACME)
+                self.at(0)
+                browser = self.signed_in("alice")
+                old = browser.copy()
+                self.gate.module(auth_check_interval=60, config=lists)
+                self.join(*then)
+                self.at(61)
+                self.assertEqual(self.ask(first, browser), 200)
+                self.join(*[one for one in then if one != "acme"])
+                self.at(122)
+                self.assertEqual(self.ask(second, browser), 200)
+                # Whom a session does not know the lists of has to sign in again, or gets 403.
+                for interval in (0, 86400):
+                    self.gate.module(auth_check_interval=interval, config=ACME)
+                    for gate in self.gates:
+                        self.assertIn(self.ask(gate, old.copy()), (401, 403))
+
+    def test_an_answer_that_others_share(self):
+        """It counts for a cookie that holds more as if the provider had been asked about that."""
+        lists = {"email_domains": ["example.com"], **ACME}
+        self.gate.module(auth_check_interval=60, config=lists)
+        self.join()
+        self.at(0)
+        browser = self.signed_in("alice")
+        poor = browser.copy()
+        self.join("acme")
+        self.at(61)
+        self.assertEqual(self.ask(self.gates[0], browser), 200)
+        rich = browser.copy()
+        self.join()
+        self.at(122)
+        self.gate.mock.requests.clear()
+        for one in (poor, browser):
+            self.assertEqual(self.ask(self.gates[0], one), 200)
+        self.assertEqual(self.gate.mock.requests.count("user"), 1)
+        self.everywhere(403, poor, browser, rich)
+
+    def test_clocks_of_hosts(self):
+        """A host whose clock is ahead has not heard of a loss before it came."""
+        folder = self.gate.path("clock-ahead")
+        os.mkdir(folder)
+        ahead = Clock(folder)
+        program = self.enterContext(Program(self.gate, ("-w", "1"), ahead.env(), name="ahead"))
+        self.join("acme")
+        browser = self.signed_in("alice")
+        old = browser.copy()
+        ahead.set(START + 61)
+        self.assertEqual(self.ask(program, browser), 200)
+        self.join()
+        self.at(60)
+        self.assertEqual(self.ask(self.gates[0], old.copy()), 403)
+        self.everywhere(403, old, browser)
+
+    def row_of(self, browser):
+        """Which row there is, and which change of it."""
+        return self.stack.psql("SELECT xmin FROM adit.gate_session WHERE id = '%s'" %
+                               browser.session()[1][:22])
+
+    def test_rows_are_written_for_news_only(self):
+        """Whoever has got and lost nothing has none, however often the module checks."""
+        first, second = self.gates
+        self.join("acme", "more")
+        browser = self.signed_in("alice")
+        for n, gate in enumerate((first, second, second), 1):
+            self.at(61 * n)
+            self.assertEqual(self.ask(gate, browser), 200)
+        for interval in (0, 86400):
+            self.gate.module(auth_check_interval=interval, config={"organizations": ["acme", "more"]})
+            self.assertEqual([self.ask(gate, browser) for gate in self.gates], [200] * 2)
+        self.assertEqual(self.row_of(browser), "")
+        self.gate.module(auth_check_interval=60, config=ACME)
+        self.join("acme")
+        self.at(300)
+        self.assertEqual(self.ask(first, browser), 200)
+        row = self.row_of(browser)
+        self.assertNotEqual(row, "")
+        for seconds in (361, 422):
+            self.at(seconds)
+            self.assertEqual([self.ask(gate, browser.copy()) for gate in self.gates], [200] * 2)
+        self.assertEqual(self.row_of(browser), row)
+
+    def test_sign_out_beside_an_unreadable_row(self):
+        name, value = self.signed_in("bob").session()
+        self.stack.psql("INSERT INTO adit.gate_session (id, key_id, sealed, ends_at) VALUES ('%s', 'gone',"
+                        " decode(repeat('00', 200), 'hex'), now() + interval '30 days')" % value[:22])
+        own = self.signed_in("alice")
+        both = own.copy()
+        both.cookies = {(name, "/_adit/"): value, **own.cookies}
+        self.shows(both.ask("/_adit/logout", "POST", body=b""), 200, "Signed out")
+        self.is_sent_to_provider(own.ask())
