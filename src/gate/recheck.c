@@ -69,39 +69,51 @@ static struct recheck *find_oldest(struct rechecks *rechecks, uint64_t visitor)
     return oldest;
 }
 
+/* Another worker that was told something else has written another row, before or after. */
+static bool knows_row(const struct recheck *item, const struct visitor_session *session)
+{
+    uint64_t row = visitor_session_row(session);
+
+    return row == item->rows[0] || row == item->rows[1];
+}
+
 /* Returns whether somebody's answer serves this session.  One that is ahead of the clock does not:
- * the clock was set back, and nobody knows its age.  Nor does one that may be older than what
- * another worker was told. */
+ * the clock was set back, and nobody knows its age.  Without an interval, the provider is asked for
+ * lists that have come, and once for a page. */
 static bool is_fresh(const struct gate_call *call, const struct recheck *item,
                      const struct visitor_session *session)
 {
     int64_t interval = call->stored.module.auth_check_interval;
     int64_t age = call->now - item->checked;
+    bool is_of_this_page = clock_steady_ms() < item->until_ms;
 
-    if (item->outcome == PROVIDER_ANSWERED)
-        return (item->has_row || !session->row) && item->checked >= session->checked &&
-               age >= -SEALED_CLOCK_S && age < interval;
-    return clock_steady_ms() < item->until_ms;
+    if (item->outcome != PROVIDER_ANSWERED)
+        return is_of_this_page;
+    return knows_row(item, session) && item->checked >= session->checked &&
+           age >= -SEALED_CLOCK_S && (interval > 0 ? age < interval : is_of_this_page);
 }
 
 /* Keeps the provider's answer in the row of a session that has one, and of one that held something
  * else before.  So without a row, all cookies of a session hold the same.  What one of them is told
  * counts for the others, too, even if a longer interval, or none, comes. */
-static bool keep_answer(struct gate_call *call, const struct visitor_session *before,
-                        struct visitor_session *session)
+static enum session_row_stored keep_answer(struct gate_call *call,
+                                           const struct visitor_session *before,
+                                           struct visitor_session *session)
 {
     struct error err = {.code = ERR_NONE};
+    enum session_row_stored stored;
 
     if (!session->row &&
         (!rules_differ(&session->identity, &before->identity) || !visit_leaves_row(call, before)))
-        return true;
-    if (session_row_store(call, session, &err))
-        return true;
+        return SESSION_ROW_STORED;
+    stored = session_row_store(call, session, &err);
+    if (stored != SESSION_ROW_NOT_STORED)
+        return stored;
     gate_call_log(call, LOG_LEVEL_WARNING, "cannot keep the provider's answer", error_reason(&err),
                   &session->identity);
     session->identity = before->identity;
     session->checked = before->checked;
-    return false;
+    return stored;
 }
 
 /* Reads a kept answer, as if it were the session's row, with newer tokens that the session has.
@@ -124,12 +136,14 @@ static const struct visitor_session *read_answer(struct gate_call *call, const s
 }
 
 /* Puts the kept answer into the session.  Returns whether it serves: it may have been asked for
- * other lists, and lack what they name now.  Then only its tokens count, unless a row holds it. */
+ * other lists, and lack what they name now, or another worker has another one.  Then only its
+ * tokens count, unless a row holds it. */
 static bool take_answer(struct gate_call *call, const struct recheck *item,
                         struct visitor_session *session, enum provider_outcome *outcome)
 {
     const struct visitor_session before = *session;
     const struct visitor_session *kept;
+    enum session_row_stored stored;
     bool may_lack;
 
     *outcome = item->outcome;
@@ -144,14 +158,15 @@ static bool take_answer(struct gate_call *call, const struct recheck *item,
     if (*outcome != PROVIDER_ANSWERED)
         return true;
     may_lack = rules_may_lack(&call->stored.module.config, &kept->identity);
-    if (item->has_row)
+    if (item->rows[1])
         session->row = kept;
     else if (may_lack)
         return false;
     visitor_session_take_over(session, kept);
-    if (!keep_answer(call, &before, session))
+    stored = keep_answer(call, &before, session);
+    if (stored == SESSION_ROW_NOT_STORED)
         *outcome = PROVIDER_AWAY;
-    return !may_lack;
+    return !may_lack && stored != SESSION_ROW_OVERTAKEN;
 }
 
 static bool is_admitted(const struct gate_call *call, const struct visitor_session *session)
@@ -264,75 +279,114 @@ static enum provider_outcome judge_name(const struct visitor_session *session,
 }
 
 /* Ends the session: its other cookies are not due yet, and a longer interval may come. */
-static void end_session(struct gate_call *call, const struct visitor_session *session)
+static bool end_session(struct gate_call *call, const struct visitor_session *session)
 {
     struct error err = {.code = ERR_NONE};
 
-    if (visit_leaves_row(call, session) && !session_row_end(call, session, &err))
-        gate_call_log(call, LOG_LEVEL_WARNING, "cannot end the visitor's session",
-                      error_reason(&err), &session->identity);
+    if (!visit_leaves_row(call, session) || session_row_end(call, session, &err))
+        return true;
+    gate_call_log(call, LOG_LEVEL_WARNING, "cannot end the visitor's session", error_reason(&err),
+                  &session->identity);
+    return false;
 }
 
 /* Takes over the provider's answer. */
-static bool take_over(struct gate_call *call, struct visitor_session *session,
-                      struct identity *identity, const char **why)
+static enum session_row_stored take_over(struct gate_call *call, struct visitor_session *session,
+                                         struct identity *identity)
 {
     const struct visitor_session before = *session;
 
     rules_narrow(&call->stored.module.config, identity);
     session->identity = *identity;
-    /* Whoever was asked meanwhile may not have heard of this. */
-    session->checked =
-        rules_differ(identity, &before.identity) ? clock_wall_ms() / 1000 : call->now;
-    *why = "the database does not keep the provider's answer";
+    if (session->checked < call->now)
+        session->checked = call->now;
     return keep_answer(call, &before, session);
 }
+
+/* Asks with the session's token, or with another one that a refresh token gets. */
+static enum provider_outcome ask_with_tokens(struct gate_call *call, struct provider_client *client,
+                                             struct provider_asking *asking,
+                                             struct visitor_session *session,
+                                             struct identity *identity)
+{
+    enum provider_outcome said, outcome = PROVIDER_AWAY;
+    int64_t begun_us;
+
+    asking->fetcher = waiting_begin_fetch(call, &session->identity);
+    if (!asking->fetcher) {
+        asking->why = waiting_fault;
+        return PROVIDER_AWAY;
+    }
+    begun_us = clock_steady_us();
+    waiting_count_question(call, &session->identity);
+    said = outcome = provider_identify(asking, session->token, identity);
+    if (outcome == PROVIDER_REFUSED && text_present(session->refresh)) {
+        outcome = PROVIDER_AWAY;
+        if (can_renew(call, client, &asking->why))
+            outcome = said = ask_anew(call, asking, session, identity);
+    }
+    counts_question(call->lane->worker->counts, said, begun_us);
+    waiting_end_fetch(call, asking->fetcher);
+    return outcome;
+}
+
+/* Returns what becomes of an answer.  Puts it into the session if it is the same visitor's. */
+static enum provider_outcome judge_answer(struct gate_call *call, struct visitor_session *session,
+                                          struct identity *identity, bool *is_overtaken,
+                                          const char **why)
+{
+    enum provider_outcome outcome;
+
+    if (!text_eq(identity->subject, session->identity.subject)) {
+        *why = "the token is another user's now";
+        return PROVIDER_REFUSED;
+    }
+    outcome = judge_name(session, identity, why);
+    if (outcome != PROVIDER_ANSWERED)
+        return outcome;
+    switch (take_over(call, session, identity)) {
+    case SESSION_ROW_STORED:
+        return PROVIDER_ANSWERED;
+    case SESSION_ROW_OVERTAKEN:
+        *is_overtaken = true;
+        *why = "other workers have other answers all the time";
+        return PROVIDER_AWAY;
+    case SESSION_ROW_NOT_STORED:
+        *why = "the database does not keep the provider's answer";
+        return PROVIDER_AWAY;
+    }
+    return PROVIDER_AWAY;
+}
+
+/* How often a session is asked about if other workers are told something else meanwhile. */
+#define ASK_TRIES 3
 
 static enum provider_outcome ask_provider(struct gate_call *call, struct visitor_session *session)
 {
     struct provider_client client;
     struct identity identity;
-    struct provider_asking asking = {
-        .client = &client, .arena = &call->lane->arena, .why = waiting_fault};
-    enum provider_outcome said, outcome = PROVIDER_AWAY;
-    int64_t begun_us;
+    struct provider_asking asking = {.client = &client, .arena = &call->lane->arena};
+    enum provider_outcome outcome = PROVIDER_AWAY;
+    bool is_overtaken = true;
 
     if (!application_fill(call, &client))
         return PROVIDER_REFUSED;
-    client.wants |= session->identity.emails.n > 0 ? IDENTITY_EMAILS : 0;
-    asking.fetcher = waiting_begin_fetch(call, &session->identity);
-    begun_us = clock_steady_us();
-    if (asking.fetcher) {
-        waiting_count_question(call, &session->identity);
-        outcome = provider_identify(&asking, session->token, &identity);
+    for (int i = 0; is_overtaken && i < ASK_TRIES; i++) {
+        is_overtaken = false;
+        client.wants |= session->identity.emails.n > 0 ? IDENTITY_EMAILS : 0;
+        outcome = ask_with_tokens(call, &client, &asking, session, &identity);
+        if (outcome == PROVIDER_ANSWERED)
+            outcome = judge_answer(call, session, &identity, &is_overtaken, &asking.why);
     }
-    said = outcome;
-    if (outcome == PROVIDER_REFUSED && text_present(session->refresh)) {
-        outcome = PROVIDER_AWAY;
-        if (can_renew(call, &client, &asking.why))
-            outcome = said = ask_anew(call, &asking, session, &identity);
-    }
-    if (asking.fetcher)
-        counts_question(call->lane->worker->counts, said, begun_us);
-    waiting_end_fetch(call, asking.fetcher);
-    if (outcome == PROVIDER_ANSWERED && !text_eq(identity.subject, session->identity.subject)) {
-        outcome = PROVIDER_REFUSED;
-        asking.why = "the token is another user's now";
-    }
-    if (outcome == PROVIDER_ANSWERED)
-        outcome = judge_name(session, &identity, &asking.why);
-    if (outcome == PROVIDER_ANSWERED && !take_over(call, session, &identity, &asking.why))
-        outcome = PROVIDER_AWAY;
-    if (outcome == PROVIDER_ANSWERED)
-        return outcome;
     if (outcome == PROVIDER_AWAY)
         log_no_answer(call, asking.why, session);
     else if (outcome == PROVIDER_NOT_SET_UP)
         gate_call_log(call, LOG_LEVEL_ERROR, "cannot sign in", asking.why, &session->identity);
-    else {
+    else if (outcome == PROVIDER_REFUSED) {
         gate_call_log(call, LOG_LEVEL_INFO, "the provider does not know the visitor any more",
                       asking.why, &session->identity);
-        end_session(call, session);
+        if (!end_session(call, session))
+            outcome = PROVIDER_AWAY;
     }
     return outcome;
 }
@@ -343,6 +397,7 @@ static enum provider_outcome ask_and_keep(struct gate_call *call, struct recheck
                                           struct visitor_session *session)
 {
     uint32_t n_before = session->n_renewed;
+    uint64_t row_before = visitor_session_row(session);
 
     *item = (struct recheck){.visitor = waiting_visitor(call, &session->identity),
                              .is_asking = true,
@@ -356,7 +411,8 @@ static enum provider_outcome ask_and_keep(struct gate_call *call, struct recheck
     if (item->answer.failed)
         item->outcome = PROVIDER_AWAY;
     item->checked = item->outcome == PROVIDER_ANSWERED ? session->checked : call->now;
-    item->has_row = session->row;
+    item->rows[0] = row_before;
+    item->rows[1] = visitor_session_row(session);
     item->until_ms = clock_steady_ms() + REPEAT_MS;
     item->is_asking = false;
     return item->outcome;

@@ -23,7 +23,7 @@ struct recheck {
     enum provider_outcome outcome;
     int64_t checked;   /* seconds since 1970 */
     int64_t until_ms;  /* how long the outcome holds, on the steady clock; 0: it is unused */
-    bool has_row;      /* the session's row holds the answer, or a newer one */
+    uint64_t rows[2];  /* visitor_session_row(), before the question and with the answer */
     struct buf answer; /* visitor_session_write_identity() */
 };
 

@@ -3,6 +3,7 @@
 #include "gate/session_row.h"
 
 #include "gate/row.h"
+#include "gate/rules.h"
 
 /* ---- reading ---- */
 
@@ -102,10 +103,10 @@ static bool note_row(struct gate_call *call, struct visitor_session *session, st
     return true;
 }
 
-/* Somebody else has written the row since it was read.  What the provider said later counts, if the
- * session brings an answer; else what is there.  *has_ended: the session has, and needs no row. */
-static bool take_over_meanwhile(struct gate_call *call, bool is_answer,
-                                struct visitor_session *session, bool *has_ended, struct error *err)
+/* Somebody else has written the row since it was read: takes over what is there, but for newer
+ * tokens.  *has_ended: the session has, and needs no row. */
+static bool take_over_meanwhile(struct gate_call *call, struct visitor_session *session,
+                                bool *has_ended, struct error *err)
 {
     const struct visitor_session own = *session;
     const struct gate_row *row;
@@ -120,8 +121,6 @@ static bool take_over_meanwhile(struct gate_call *call, bool is_answer,
         return true;
     if (!session_row_take_over(call, row, session, err))
         return false;
-    if (is_answer && session->row && session->row->checked < own.checked)
-        session->identity = own.identity;
     visitor_session_take_tokens(session, &own);
     return true;
 }
@@ -129,30 +128,38 @@ static bool take_over_meanwhile(struct gate_call *call, bool is_answer,
 /* How often others may write a row while one waits to. */
 #define STORE_TRIES 5
 
-/* An answer that says the same as the row may be older than one that another worker puts into it
- * now. */
-static bool store_session(struct gate_call *call, bool is_answer, struct visitor_session *session,
-                          struct error *err)
+/* Of two answers that come at the same time, no clock says which is the later one: the clocks of
+ * hosts differ, and an answer may be on its way for long. */
+static enum session_row_stored store_session(struct gate_call *call, bool is_answer,
+                                             struct visitor_session *session, struct error *err)
 {
+    const struct identity own = session->identity;
     struct text sealed;
     bool has_ended = false;
 
     for (int i = 0; i < STORE_TRIES; i++) {
         if (session->row && !visitor_session_differs(session->row, session))
-            return true;
+            return SESSION_ROW_STORED;
         if (!write_row(call, session, &sealed, err))
-            return false;
+            return SESSION_ROW_NOT_STORED;
         if (sealed.s)
-            return note_row(call, session, sealed, err);
-        if (!take_over_meanwhile(call, is_answer, session, &has_ended, err))
-            return false;
+            return note_row(call, session, sealed, err) ? SESSION_ROW_STORED
+                                                        : SESSION_ROW_NOT_STORED;
+        if (!take_over_meanwhile(call, session, &has_ended, err))
+            return SESSION_ROW_NOT_STORED;
         if (has_ended)
-            return true;
+            return SESSION_ROW_STORED;
+        if (is_answer && rules_differ(&session->identity, &own)) {
+            (void)error_cause(err, ERR_INTERNAL, "another worker has another answer");
+            return SESSION_ROW_OVERTAKEN;
+        }
     }
-    return error_cause(err, ERR_INTERNAL, "others write the session's row all the time");
+    (void)error_cause(err, ERR_INTERNAL, "others write the session's row all the time");
+    return SESSION_ROW_NOT_STORED;
 }
 
-bool session_row_store(struct gate_call *call, struct visitor_session *session, struct error *err)
+enum session_row_stored session_row_store(struct gate_call *call, struct visitor_session *session,
+                                          struct error *err)
 {
     return store_session(call, true, session, err);
 }
@@ -160,7 +167,7 @@ bool session_row_store(struct gate_call *call, struct visitor_session *session, 
 bool session_row_store_tokens(struct gate_call *call, struct visitor_session *session,
                               struct error *err)
 {
-    return store_session(call, false, session, err);
+    return store_session(call, false, session, err) == SESSION_ROW_STORED;
 }
 
 bool session_row_end(struct gate_call *call, const struct visitor_session *session,

@@ -19,11 +19,17 @@ MUST_CHECK bool session_row_take_over(struct gate_call *call, const struct gate_
 MUST_CHECK bool session_row_find_tokens(struct gate_call *call, struct visitor_session *session,
                                         struct error *err);
 
+enum session_row_stored {
+    SESSION_ROW_STORED,
+    SESSION_ROW_OVERTAKEN, /* another worker has put another answer there meanwhile */
+    SESSION_ROW_NOT_STORED
+};
+
 /* Puts a session with an answer of the provider into its row, whatever its cookie holds, unless the
- * row holds the same.  If another worker has put an answer there that is no older, the session
- * takes over that one.  Returns false with *err. */
-MUST_CHECK bool session_row_store(struct gate_call *call, struct visitor_session *session,
-                                  struct error *err);
+ * row holds the same.  If it is overtaken, nobody knows which answer is the later one: the session
+ * has the other one then.  Sets *err unless it is stored. */
+enum session_row_stored session_row_store(struct gate_call *call, struct visitor_session *session,
+                                          struct error *err);
 
 /* Puts a session with new tokens into its row.  It brings no answer: it takes over what is there.
  * Returns false with *err. */

@@ -404,7 +404,8 @@ bool visit_keep(struct gate_call *call, struct visitor_session *session, enum vi
         if (news == VISIT_REFUSED)
             session->token = session->refresh = (struct text){.s = NULL};
         ok = (news == VISIT_REFUSED ||
-              (may_have_row(call, session, err) && session_row_store(call, session, err))) &&
+              (may_have_row(call, session, err) &&
+               session_row_store(call, session, err) == SESSION_ROW_STORED)) &&
              seal_session(call, session, &value, err);
     }
     if (ok && !is_too_large(call, &value)) {

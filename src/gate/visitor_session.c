@@ -92,6 +92,12 @@ bool visitor_session_read_identity(struct text bytes, struct arena *arena,
     return true;
 }
 
+/* Each writing seals with other random bytes. */
+uint64_t visitor_session_row(const struct visitor_session *session)
+{
+    return session->row_sealed.s ? text_hash(session->row_sealed) : 0;
+}
+
 void visitor_session_take_tokens(struct visitor_session *session,
                                  const struct visitor_session *elsewhere)
 {

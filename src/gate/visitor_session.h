@@ -36,6 +36,10 @@ struct visitor_session {
     struct text row_sealed;
 };
 
+/* Tells the rows of a session that were written one after the other from each other, whatever they
+ * hold.  0: it has none, as far as this call knows. */
+uint64_t visitor_session_row(const struct visitor_session *session);
+
 /* Takes over the tokens of the same session, elsewhere, if they are newer. */
 void visitor_session_take_tokens(struct visitor_session *session,
                                  const struct visitor_session *elsewhere);

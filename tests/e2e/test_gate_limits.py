@@ -10,6 +10,7 @@ from adit.gate import HOST, ROUTES, Program
 from adit.gate_cases import START, GateCase
 
 ACME = {"organizations": ["acme"]}
+MANY = ["an-organization-with-a-rather-long-name-%03d" % n for n in range(80)]
 
 # Counts how often the module of an account is read: once a question.
 COUNT_QUESTIONS = """
@@ -31,7 +32,7 @@ class Limits(GateCase):
     def one_worker(self):
         """A gate whose clocks a test sets.  It gives providers 50 s instead of 5."""
         folder = self.gate.path("clock-of-" + self.id())
-        os.mkdir(folder)
+        os.makedirs(folder, exist_ok=True)
         self.clock = Clock(folder)
         self.clock.slow_down(10)
         with Program(self.gate, ("-w", "1"), self.clock.env()) as gate:
@@ -59,13 +60,25 @@ class Limits(GateCase):
                           {line.get("cause") for line in gate.events()})
 
     def test_requests_that_wait_for_one_answer(self):
-        """They count for the address that sends them."""
-        self.gate.module(auth_check_interval=30)
-        self.gate.clock.set(START)
-        browser = self.signed_in("alice")
+        """They count for the address that sends them: when a check is due, and if a list comes that names more than
+        a session keeps, although the module checks nobody again."""
+        alice = self.gate.mock.users["alice"]
+        before = alice["orgs"]
+        self.addCleanup(alice.update, orgs=before)
+        self.addCleanup(self.gate.mock.released.set)
+        alice["orgs"] = [dict(before[0], login=name) for name in ["acme", "more", *MANY]]
+        for name, then in (("due", {"auth_check_interval": 30}),
+                           ("a list", {"auth_check_interval": 0, "config": {"organizations": ["more"]}})):
+            with self.subTest(name):
+                self.gate.module(auth_check_interval=30, config=ACME)
+                self.gate.clock.set(START)
+                browser = self.signed_in("alice")
+                self.gate.module(**{"config": ACME, **then})
+                self.wait_for_one_answer(browser)
+
+    def wait_for_one_answer(self, browser):
         self.gate.mock.requests.clear()
         self.gate.mock.released.clear()
-        self.addCleanup(self.gate.mock.released.set)
         self.gate.mock.faults["user"] = ("held",)
         found = []
         with self.one_worker() as gate:
@@ -79,6 +92,7 @@ class Limits(GateCase):
             self.gate.mock.released.set()
             for thread in threads:
                 thread.join()
+        self.gate.mock.faults.clear()
         self.assertEqual(found.count(200), 28)
         self.assertEqual(self.gate.mock.requests.count("user"), 1)
 

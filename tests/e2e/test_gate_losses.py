@@ -295,6 +295,73 @@ class Losses(GateCase):
         self.assertEqual(self.ask(self.gates[0], old.copy()), 403)
         self.everywhere(403, old, browser)
 
+    def test_an_answer_from_before_a_loss(self):
+        """It serves nobody whose row tells another worker's, however the clocks differ and whatever list comes."""
+        second = self.gates[1]
+        folder = self.gate.path("clock-before")
+        os.mkdir(folder)
+        ahead = Clock(folder)
+        first = self.enterContext(Program(self.gate, ("-w", "1"), ahead.env(), name="before"))
+        for skew, lists, asked_again in ((0, ["acme", "more"], 183), (30, ["acme", "more"], 190), (30, ["acme"], 217)):
+            def at(seconds):
+                self.at(seconds)
+                ahead.set(START + seconds + skew)
+            with self.subTest((skew, lists)):
+                self.gate.module(auth_check_interval=60, config=ACME)
+                at(0)
+                self.join("acme", *MANY)
+                browser = self.signed_in("alice")
+                for seconds, organizations, status in ((61, [], 403), (122, ["acme"], 200)):
+                    at(seconds)
+                    self.join(*organizations, *MANY)
+                    self.assertEqual(self.ask(second, browser.copy()), status)
+                at(183)
+                self.assertEqual(self.ask(first, browser.copy()), 200)
+                self.join(*MANY)
+                self.assertEqual(self.ask(second, browser.copy()), 403)
+                at(asked_again)
+                self.gate.module(auth_check_interval=86400 if "more" in lists else 60,
+                                 config={"organizations": lists})
+                self.assertEqual([self.ask(gate, browser.copy()) for gate in (first, second)], [403, 403])
+
+    def test_answers_that_cross(self):
+        """Of two workers that were told something new at the same time, one asks again: no clock says which answer
+        is the later one."""
+        for name, early, late in (("the slow one is told before", ("acme", "corp"), ()),
+                                  ("the slow one is told after", (), ("acme", "corp"))):
+            for seconds in (61, 63):
+                with self.subTest((name, seconds)):
+                    self.gate.module(auth_check_interval=60, config=ACME)
+                    self.join("acme")
+                    self.at(0)
+                    slow = self.signed_in("alice")
+                    quick = slow.copy()
+                    self.join(*early)
+                    with self.asking("teams", slow) as found:
+                        self.join(*late)
+                        self.assertEqual(self.ask(self.gates[1], quick), 200 if late else 403)
+                        self.at(seconds)
+                        if late:
+                            self.join()
+                    self.assertEqual(found, [403])
+                    self.everywhere(403, slow, quick)
+
+    def test_an_end_that_is_not_stored(self):
+        """Whom the provider does not know any more is not sent to sign in before all cookies have ended."""
+        browser = self.signed_in("alice")
+        old = browser.copy()
+        self.stack.psql("CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS"
+                        " 'BEGIN RAISE EXCEPTION ''full''; END'; CREATE TRIGGER refuse BEFORE INSERT OR UPDATE"
+                        " ON adit.gate_session EXECUTE FUNCTION public.refuse()")
+        self.addCleanup(self.stack.psql, "DROP FUNCTION IF EXISTS public.refuse() CASCADE")
+        self.gate.mock.revoke("alice")
+        self.at(61)
+        self.assertEqual([self.ask(gate, browser.copy()) for gate in self.gates], [503] * 2)
+        self.stack.psql("DROP FUNCTION public.refuse() CASCADE")
+        until(lambda: self.ask(self.gates[0], browser) == 401, "the end")
+        self.gate.module(auth_check_interval=0, config=ACME)
+        self.assertEqual([self.ask(gate, old.copy()) for gate in self.gates], [401] * 2)
+
     def row_of(self, browser):
         """Which row there is, and which change of it."""
         return self.stack.psql("SELECT xmin FROM adit.gate_session WHERE id = '%s'" %
