@@ -7,7 +7,6 @@
 #include "base/clock.h"
 
 #define WAIT_MS 3000
-#define NEW_MS 1000
 
 /* Longer than the pause between two attempts to connect. */
 #define GUESS_MS 200
@@ -34,23 +33,12 @@ void pg_outage_guess(struct pg_outage *outage, int64_t now_ms)
     outage->is_guess = true;
 }
 
-void pg_outage_note_answer(struct pg_outage *outage, int64_t began_ms)
-{
-    outage->answered_ms = began_ms;
-}
-
-void pg_outage_note_end(struct pg_outage *outage, int64_t now_ms)
-{
-    if (outage->answered_ms && now_ms - outage->answered_ms < NEW_MS)
-        pg_outage_announce(outage, now_ms);
-}
-
 /* "Terminating connection due to administrator command": all sessions get it when the server shuts
  * down. */
 void pg_outage_note_error(struct pg_outage *outage, const char *sqlstate)
 {
     if (outage && sqlstate && strcmp(sqlstate, "57P01") == 0)
-        pg_outage_note_end(outage, clock_steady_ms());
+        pg_outage_announce(outage, clock_steady_ms());
 }
 
 /* Requests may still wait: other sessions may need another attempt. */

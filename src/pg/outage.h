@@ -17,10 +17,9 @@
 /* What the drivers of one thread know.  Times are milliseconds on the steady clock.  All zero:
  * there is no outage. */
 struct pg_outage {
-    int64_t answered_ms; /* when the last request began that the database has answered */
-    int64_t until_ms;    /* requests wait until then; 0: never */
-    bool is_over;        /* a session was opened since the announcement */
-    bool is_guess;       /* it was not announced: a connection was closed */
+    int64_t until_ms; /* requests wait until then; 0: never */
+    bool is_over;     /* a session was opened since the announcement */
+    bool is_guess;    /* it was not announced: a connection was closed */
 };
 
 /* The database has just refused a session for the time being. */
@@ -31,16 +30,9 @@ void pg_outage_announce(struct pg_outage *outage, int64_t now_ms);
  * it says next. */
 void pg_outage_guess(struct pg_outage *outage, int64_t now_ms);
 
-/* The database has answered a request that began then. */
-void pg_outage_note_answer(struct pg_outage *outage, int64_t began_ms);
-
-/* A session has ended with the message that an administrator ended it.  The message may have
- * waited for long in the socket of an idle session: it is an announcement only if the database has
- * answered in the last second. */
-void pg_outage_note_end(struct pg_outage *outage, int64_t now_ms);
-
-/* The same, if this SQLSTATE says so: it is that of an error of a session; NULL: there is none.
- * outage may be NULL. */
+/* An error of a session has this SQLSTATE; NULL: there is none.  That an administrator has ended it
+ * is an announcement.  The message may have waited for long in the socket of an idle session: then
+ * requests wait in vain, once.  outage may be NULL. */
 void pg_outage_note_error(struct pg_outage *outage, const char *sqlstate);
 
 /* A session was opened. */

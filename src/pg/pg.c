@@ -476,8 +476,6 @@ static bool run_now(struct pg *pg, const struct pg_statement *statement,
         pg->has_uncommitted = true;
     else if (rows && statement->writes)
         pg->has_written = true;
-    if (rows && own->outage)
-        pg_outage_note_answer(own->outage, deadline_ms - pg->timeout_ms);
     *result = (struct pg_result *)(void *)rows;
     return rows != NULL;
 }
