@@ -14,8 +14,7 @@ static void cannot_decide(struct gate_call *call, const struct error *err)
     gate_call_refuse(call, HTML_PAGE_NOT_READY, NULL);
 }
 
-/* Lets a visitor pass whom the lists let in now.  is_new: the provider was just asked.
- * The cookie tells from then on that the lists have let the visitor in. */
+/* Lets a visitor pass whom the lists let in now.  is_new: the provider was just asked. */
 static void pass(struct gate_call *call, struct visitor_session *session, bool is_new)
 {
     struct text set_cookie = {.s = NULL};
@@ -24,8 +23,6 @@ static void pass(struct gate_call *call, struct visitor_session *session, bool i
 
     if (moves)
         session->seen = call->now;
-    is_new = is_new || session->is_stranger;
-    session->is_stranger = false;
     if ((moves || is_new) &&
         !visit_keep(call, session, is_new ? VISIT_ALLOWED : VISIT_SEEN, &set_cookie, &err))
         cannot_decide(call, &err);
@@ -42,7 +39,8 @@ static void refuse_visitor(struct gate_call *call, struct visitor_session *sessi
     struct text set_cookie = {.s = NULL};
     struct error err = {.code = ERR_NONE};
     bool may_have_row =
-        session->row || rules_admit(&call->stored.module.config, &session->identity);
+        session->row ||
+        (!session->is_stranger && rules_admit(&call->stored.module.config, &session->identity));
     enum visit_news news = may_have_row ? VISIT_ALLOWED : VISIT_REFUSED;
 
     if (is_new && !visit_keep(call, session, news, &set_cookie, &err)) {
@@ -54,7 +52,8 @@ static void refuse_visitor(struct gate_call *call, struct visitor_session *sessi
 }
 
 /* Judges a session that lasts, by the lists as they are now.  If these may name what it lacks, the
- * provider is asked again, or the visitor signs in again. */
+ * provider is asked again, or the visitor signs in again; so does a stranger whom they let in now.
+ */
 static void judge_visitor(struct gate_call *call, struct visitor_session *session)
 {
     const struct visitor_session_limits limits = visit_limits(call);
@@ -67,7 +66,8 @@ static void judge_visitor(struct gate_call *call, struct visitor_session *sessio
                      rules_admit(&call->stored.module.config, &session->identity);
 
     if (outcome == PROVIDER_REFUSED ||
-        (outcome == PROVIDER_ANSWERED && !is_listed && login_may_tell_more(call, session)))
+        (outcome == PROVIDER_ANSWERED &&
+         (is_listed ? session->is_stranger : login_may_tell_more(call, session))))
         login_begin(call);
     else if (outcome == PROVIDER_AWAY)
         refuse_visitor(call, session, HTML_PAGE_CHECK_AWAY, is_renewed);

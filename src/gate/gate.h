@@ -62,7 +62,6 @@ enum gate_cause {
     GATE_LOGINS,    /* that came back */
     GATE_CHECKS,    /* questions about visitors; of an address: if no list lets them in */
     GATE_WAYS_BACK, /* long ones, which are stored */
-    GATE_ENDS,      /* of sessions of visitors whom no list has let in */
     GATE_ROWS,      /* of a visitor at a route, by signing in and out */
     GATE_N_CAUSES
 };
@@ -101,7 +100,7 @@ struct gate_worker {
     struct gate_stored stored[GATE_STORED_MAX];
     struct gate_stored
         visitors[GATE_STORED_MAX];    /* their GATE_CHECKS, and at each route GATE_ROWS */
-    struct gate_stored stored_in_all; /* its GATE_WAYS_BACK and GATE_ENDS */
+    struct gate_stored stored_in_all; /* its GATE_WAYS_BACK */
 };
 
 /* What a lane works with. */

@@ -20,9 +20,9 @@
 /* How long a lane waits for another one's answer: as long as that may take. */
 #define FOLLOW_MS (PROVIDER_MS + 1000)
 
-/* A worker that has used a refresh token has stored the next one by then; and how often another one
- * looks for it. */
-#define RENEWED_MS 1000
+/* A worker that has used a refresh token has stored the next one by then, however slowly the
+ * provider gives it; and how often another one looks for it. */
+#define RENEWED_MS (PROVIDER_REQUEST_MS + 1000)
 #define RENEWED_LOOK_MS 100
 
 void rechecks_free(struct rechecks *rechecks)
@@ -93,29 +93,6 @@ static bool is_fresh(const struct gate_call *call, const struct recheck *item,
            age >= -SEALED_CLOCK_S && (interval > 0 ? age < interval : is_of_this_page);
 }
 
-/* Keeps the provider's answer in the row of a session that has one, and of one that held something
- * else before.  So without a row, all cookies of a session hold the same.  What one of them is told
- * counts for the others, too, even if a longer interval, or none, comes. */
-static enum session_row_stored keep_answer(struct gate_call *call,
-                                           const struct visitor_session *before,
-                                           struct visitor_session *session)
-{
-    struct error err = {.code = ERR_NONE};
-    enum session_row_stored stored;
-
-    if (!session->row &&
-        (!rules_differ(&session->identity, &before->identity) || !visit_leaves_row(call, before)))
-        return SESSION_ROW_STORED;
-    stored = session_row_store(call, session, &err);
-    if (stored != SESSION_ROW_NOT_STORED)
-        return stored;
-    gate_call_log(call, LOG_LEVEL_WARNING, "cannot keep the provider's answer", error_reason(&err),
-                  &session->identity);
-    session->identity = before->identity;
-    session->checked = before->checked;
-    return stored;
-}
-
 /* Reads a kept answer, as if it were the session's row, with newer tokens that the session has.
  * NULL: memory is short. */
 static const struct visitor_session *read_answer(struct gate_call *call, const struct recheck *item,
@@ -136,14 +113,11 @@ static const struct visitor_session *read_answer(struct gate_call *call, const s
 }
 
 /* Puts the kept answer into the session.  Returns whether it serves: it may have been asked for
- * other lists, and lack what they name now, or another worker has another one.  Then only its
- * tokens count, unless a row holds it. */
+ * other lists, and lack what they name now.  Then only its tokens count, unless a row holds it. */
 static bool take_answer(struct gate_call *call, const struct recheck *item,
                         struct visitor_session *session, enum provider_outcome *outcome)
 {
-    const struct visitor_session before = *session;
     const struct visitor_session *kept;
-    enum session_row_stored stored;
     bool may_lack;
 
     *outcome = item->outcome;
@@ -163,10 +137,7 @@ static bool take_answer(struct gate_call *call, const struct recheck *item,
     else if (may_lack)
         return false;
     visitor_session_take_over(session, kept);
-    stored = keep_answer(call, &before, session);
-    if (stored == SESSION_ROW_NOT_STORED)
-        *outcome = PROVIDER_AWAY;
-    return !may_lack && stored != SESSION_ROW_OVERTAKEN;
+    return !may_lack;
 }
 
 static bool is_admitted(const struct gate_call *call, const struct visitor_session *session)
@@ -187,7 +158,7 @@ static void keep_tokens(struct gate_call *call, struct visitor_session *session)
 {
     struct error err = {.code = ERR_NONE};
 
-    if ((session->row || is_admitted(call, session)) &&
+    if ((session->row || (!session->is_stranger && is_admitted(call, session))) &&
         !session_row_store_tokens(call, session, &err))
         gate_call_log(call, LOG_LEVEL_WARNING, "cannot keep the provider's new tokens",
                       error_reason(&err), &session->identity);
@@ -283,24 +254,60 @@ static bool end_session(struct gate_call *call, const struct visitor_session *se
 {
     struct error err = {.code = ERR_NONE};
 
-    if (!visit_leaves_row(call, session) || session_row_end(call, session, &err))
+    if (session->is_stranger || session_row_end(call, session, &err))
         return true;
     gate_call_log(call, LOG_LEVEL_WARNING, "cannot end the visitor's session", error_reason(&err),
                   &session->identity);
     return false;
 }
 
-/* Takes over the provider's answer. */
-static enum session_row_stored take_over(struct gate_call *call, struct visitor_session *session,
-                                         struct identity *identity)
+/* Keeps the provider's answer in the row of a session that has one, and of one that held something
+ * else before.  So without a row, all cookies of a session hold the same.  What one of them is told
+ * counts for the others, too, even if a longer interval, or none, comes. */
+static enum session_row_outcome keep_answer(struct gate_call *call,
+                                            const struct visitor_session *before,
+                                            struct visitor_session *session, struct error *err)
+{
+    bool is_new = session->row ? visitor_session_differs(session->row, session)
+                               : rules_differ(&session->identity, &before->identity);
+
+    if (session->is_stranger)
+        return SESSION_ROW_SAME;
+    return is_new ? session_row_store(call, session, err) : session_row_look(call, session, err);
+}
+
+/* Takes over the provider's answer.  *counts: it tells nothing else than the row did, which nobody
+ * has written since before the question.  Of two answers that come at the same time, no clock says
+ * which one is later: the clocks of hosts differ, and an answer may be on its way for long.  But
+ * whoever writes the row asks once more, and all others see that it was written. */
+static enum provider_outcome take_over(struct gate_call *call, struct visitor_session *session,
+                                       const struct identity *identity, bool *counts,
+                                       const char **why)
 {
     const struct visitor_session before = *session;
+    struct error err = {.code = ERR_NONE};
 
-    rules_narrow(&call->stored.module.config, identity);
     session->identity = *identity;
-    if (session->checked < call->now)
-        session->checked = call->now;
-    return keep_answer(call, &before, session);
+    switch (keep_answer(call, &before, session, &err)) {
+    case SESSION_ROW_SAME:
+        *counts = true;
+        if (session->checked < call->now)
+            session->checked = call->now;
+        return PROVIDER_ANSWERED;
+    case SESSION_ROW_WRITTEN:
+    case SESSION_ROW_OVERTAKEN:
+        return PROVIDER_ANSWERED;
+    case SESSION_ROW_ENDED:
+        *why = "the session has ended meanwhile";
+        return PROVIDER_REFUSED;
+    case SESSION_ROW_FAILED:
+        break;
+    }
+    gate_call_log(call, LOG_LEVEL_WARNING, "cannot keep the provider's answer", error_reason(&err),
+                  &session->identity);
+    session->identity = before.identity;
+    *why = "the database does not keep the provider's answer";
+    return PROVIDER_AWAY;
 }
 
 /* Asks with the session's token, or with another one that a refresh token gets. */
@@ -332,8 +339,7 @@ static enum provider_outcome ask_with_tokens(struct gate_call *call, struct prov
 
 /* Returns what becomes of an answer.  Puts it into the session if it is the same visitor's. */
 static enum provider_outcome judge_answer(struct gate_call *call, struct visitor_session *session,
-                                          struct identity *identity, bool *is_overtaken,
-                                          const char **why)
+                                          struct identity *identity, bool *counts, const char **why)
 {
     enum provider_outcome outcome;
 
@@ -344,47 +350,54 @@ static enum provider_outcome judge_answer(struct gate_call *call, struct visitor
     outcome = judge_name(session, identity, why);
     if (outcome != PROVIDER_ANSWERED)
         return outcome;
-    switch (take_over(call, session, identity)) {
-    case SESSION_ROW_STORED:
-        return PROVIDER_ANSWERED;
-    case SESSION_ROW_OVERTAKEN:
-        *is_overtaken = true;
-        *why = "other workers have other answers all the time";
-        return PROVIDER_AWAY;
-    case SESSION_ROW_NOT_STORED:
-        *why = "the database does not keep the provider's answer";
-        return PROVIDER_AWAY;
-    }
-    return PROVIDER_AWAY;
+    rules_narrow(&call->stored.module.config, identity);
+    return take_over(call, session, identity, counts, why);
 }
 
-/* How often a session is asked about if other workers are told something else meanwhile. */
-#define ASK_TRIES 3
+/* How often the provider is asked until an answer counts. */
+#define ASK_TRIES 8
+
+static enum provider_outcome ask_until_it_counts(struct gate_call *call,
+                                                 struct provider_client *client,
+                                                 struct visitor_session *session, const char **why)
+{
+    struct provider_asking asking = {.client = client, .arena = &call->lane->arena};
+    struct identity identity;
+    bool counts = false;
+
+    for (int i = 0; !counts && i < ASK_TRIES; i++) {
+        enum provider_outcome outcome;
+
+        client->wants |= session->identity.emails.n > 0 ? IDENTITY_EMAILS : 0;
+        outcome = ask_with_tokens(call, client, &asking, session, &identity);
+        if (outcome == PROVIDER_ANSWERED)
+            outcome = judge_answer(call, session, &identity, &counts, &asking.why);
+        *why = asking.why;
+        if (outcome != PROVIDER_ANSWERED)
+            return outcome;
+    }
+    if (counts)
+        return PROVIDER_ANSWERED;
+    *why = "the provider says something else each time";
+    return PROVIDER_AWAY;
+}
 
 static enum provider_outcome ask_provider(struct gate_call *call, struct visitor_session *session)
 {
     struct provider_client client;
-    struct identity identity;
-    struct provider_asking asking = {.client = &client, .arena = &call->lane->arena};
-    enum provider_outcome outcome = PROVIDER_AWAY;
-    bool is_overtaken = true;
+    enum provider_outcome outcome;
+    const char *why;
 
     if (!application_fill(call, &client))
         return PROVIDER_REFUSED;
-    for (int i = 0; is_overtaken && i < ASK_TRIES; i++) {
-        is_overtaken = false;
-        client.wants |= session->identity.emails.n > 0 ? IDENTITY_EMAILS : 0;
-        outcome = ask_with_tokens(call, &client, &asking, session, &identity);
-        if (outcome == PROVIDER_ANSWERED)
-            outcome = judge_answer(call, session, &identity, &is_overtaken, &asking.why);
-    }
+    outcome = ask_until_it_counts(call, &client, session, &why);
     if (outcome == PROVIDER_AWAY)
-        log_no_answer(call, asking.why, session);
+        log_no_answer(call, why, session);
     else if (outcome == PROVIDER_NOT_SET_UP)
-        gate_call_log(call, LOG_LEVEL_ERROR, "cannot sign in", asking.why, &session->identity);
+        gate_call_log(call, LOG_LEVEL_ERROR, "cannot sign in", why, &session->identity);
     else if (outcome == PROVIDER_REFUSED) {
-        gate_call_log(call, LOG_LEVEL_INFO, "the provider does not know the visitor any more",
-                      asking.why, &session->identity);
+        gate_call_log(call, LOG_LEVEL_INFO, "the provider does not know the visitor any more", why,
+                      &session->identity);
         if (!end_session(call, session))
             outcome = PROVIDER_AWAY;
     }

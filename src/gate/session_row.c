@@ -3,7 +3,6 @@
 #include "gate/session_row.h"
 
 #include "gate/row.h"
-#include "gate/rules.h"
 
 /* ---- reading ---- */
 
@@ -103,71 +102,61 @@ static bool note_row(struct gate_call *call, struct visitor_session *session, st
     return true;
 }
 
-/* Somebody else has written the row since it was read: takes over what is there, but for newer
- * tokens.  *has_ended: the session has, and needs no row. */
-static bool take_over_meanwhile(struct gate_call *call, struct visitor_session *session,
-                                bool *has_ended, struct error *err)
+/* Takes over what is in the row, if others have written it since it was read.  The session may have
+ * newer tokens. */
+enum session_row_outcome session_row_look(struct gate_call *call, struct visitor_session *session,
+                                          struct error *err)
 {
     const struct visitor_session own = *session;
     const struct gate_row *row;
     char id[VISITOR_SESSION_ID_SIZE];
 
     if (!row_find(call, visitor_session_id_text(session, id), &row, err))
-        return false;
-    *has_ended = row && row->has_ended;
-    session->row = NULL;
-    session->row_sealed = (struct text){.s = NULL};
+        return SESSION_ROW_FAILED;
+    if (!row && !session->row_sealed.s)
+        return SESSION_ROW_SAME;
     if (!row || row->has_ended)
-        return true;
+        return SESSION_ROW_ENDED;
+    if (text_eq(row->sealed, session->row_sealed))
+        return SESSION_ROW_SAME;
     if (!session_row_take_over(call, row, session, err))
-        return false;
+        return SESSION_ROW_FAILED;
     visitor_session_take_tokens(session, &own);
-    return true;
+    return SESSION_ROW_OVERTAKEN;
+}
+
+enum session_row_outcome session_row_store(struct gate_call *call, struct visitor_session *session,
+                                           struct error *err)
+{
+    struct text sealed;
+    enum session_row_outcome found;
+
+    if (session->row && !visitor_session_differs(session->row, session))
+        return SESSION_ROW_SAME;
+    if (!write_row(call, session, &sealed, err))
+        return SESSION_ROW_FAILED;
+    if (sealed.s)
+        return note_row(call, session, sealed, err) ? SESSION_ROW_WRITTEN : SESSION_ROW_FAILED;
+    found = session_row_look(call, session, err);
+    if (found != SESSION_ROW_SAME)
+        return found;
+    (void)error_cause(err, ERR_INTERNAL, "the database does not take the session's row");
+    return SESSION_ROW_FAILED;
 }
 
 /* How often others may write a row while one waits to. */
 #define STORE_TRIES 5
 
-/* Of two answers that come at the same time, no clock says which is the later one: the clocks of
- * hosts differ, and an answer may be on its way for long. */
-static enum session_row_stored store_session(struct gate_call *call, bool is_answer,
-                                             struct visitor_session *session, struct error *err)
-{
-    const struct identity own = session->identity;
-    struct text sealed;
-    bool has_ended = false;
-
-    for (int i = 0; i < STORE_TRIES; i++) {
-        if (session->row && !visitor_session_differs(session->row, session))
-            return SESSION_ROW_STORED;
-        if (!write_row(call, session, &sealed, err))
-            return SESSION_ROW_NOT_STORED;
-        if (sealed.s)
-            return note_row(call, session, sealed, err) ? SESSION_ROW_STORED
-                                                        : SESSION_ROW_NOT_STORED;
-        if (!take_over_meanwhile(call, session, &has_ended, err))
-            return SESSION_ROW_NOT_STORED;
-        if (has_ended)
-            return SESSION_ROW_STORED;
-        if (is_answer && rules_differ(&session->identity, &own)) {
-            (void)error_cause(err, ERR_INTERNAL, "another worker has another answer");
-            return SESSION_ROW_OVERTAKEN;
-        }
-    }
-    (void)error_cause(err, ERR_INTERNAL, "others write the session's row all the time");
-    return SESSION_ROW_NOT_STORED;
-}
-
-enum session_row_stored session_row_store(struct gate_call *call, struct visitor_session *session,
-                                          struct error *err)
-{
-    return store_session(call, true, session, err);
-}
-
 bool session_row_store_tokens(struct gate_call *call, struct visitor_session *session,
                               struct error *err)
 {
-    return store_session(call, false, session, err) == SESSION_ROW_STORED;
+    for (int i = 0; i < STORE_TRIES; i++) {
+        enum session_row_outcome outcome = session_row_store(call, session, err);
+
+        if (outcome != SESSION_ROW_OVERTAKEN)
+            return outcome != SESSION_ROW_FAILED;
+    }
+    return error_cause(err, ERR_INTERNAL, "others write the session's row all the time");
 }
 
 bool session_row_end(struct gate_call *call, const struct visitor_session *session,

@@ -19,16 +19,21 @@ MUST_CHECK bool session_row_take_over(struct gate_call *call, const struct gate_
 MUST_CHECK bool session_row_find_tokens(struct gate_call *call, struct visitor_session *session,
                                         struct error *err);
 
-enum session_row_stored {
-    SESSION_ROW_STORED,
-    SESSION_ROW_OVERTAKEN, /* another worker has put another answer there meanwhile */
-    SESSION_ROW_NOT_STORED
+enum session_row_outcome {
+    SESSION_ROW_FAILED,    /* *err says why */
+    SESSION_ROW_SAME,      /* nobody has written it since it was read, nor has this */
+    SESSION_ROW_WRITTEN,   /* nobody has written it since it was read, but this has */
+    SESSION_ROW_OVERTAKEN, /* another worker has written it: the session has what is there */
+    SESSION_ROW_ENDED      /* the session has ended meanwhile */
 };
 
 /* Puts a session with an answer of the provider into its row, whatever its cookie holds, unless the
- * row holds the same.  If it is overtaken, nobody knows which answer is the later one: the session
- * has the other one then.  Sets *err unless it is stored. */
-enum session_row_stored session_row_store(struct gate_call *call, struct visitor_session *session,
+ * row holds the same. */
+enum session_row_outcome session_row_store(struct gate_call *call, struct visitor_session *session,
+                                           struct error *err);
+
+/* Reads the row again, if there is one by now. */
+enum session_row_outcome session_row_look(struct gate_call *call, struct visitor_session *session,
                                           struct error *err);
 
 /* Puts a session with new tokens into its row.  It brings no answer: it takes over what is there.

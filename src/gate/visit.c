@@ -259,9 +259,11 @@ static enum visit_found judge_found(struct gate_call *call, bool must_live,
     return must_live ? VISIT_NONE : VISIT_FOUND;
 }
 
+/* A stranger's session lets nobody in: nothing would tell that it has ended, or what the provider
+ * has said since, because strangers fill no table. */
 static bool is_let_in_now(const struct gate_call *call, const struct visitor_session *session)
 {
-    return rules_admit(&call->stored.module.config, &session->identity);
+    return !session->is_stranger && rules_admit(&call->stored.module.config, &session->identity);
 }
 
 /* Returns whether the provider may say more of a visitor whom the lists do not let in. */
@@ -309,8 +311,10 @@ static enum visit_found try_cookie(struct gate_call *call, struct text value,
         if (is_let_in_now(call, session))
             return found;
     }
-    /* Whoever has many of these does not make the gate look for as many rows. */
-    if (!refused->is_there || is_worth_asking(call, session))
+    /* Whoever has many of these does not make the gate look for as many rows.  One that a sign-in
+     * would change hides none: another host's cookie would send the visitor to sign in for ever. */
+    if (!refused->is_there || is_worth_asking(call, session) ||
+        rules_admit(&call->stored.module.config, &refused->session.identity))
         refused->session = *session;
     refused->is_there = true;
     return VISIT_NONE;
@@ -389,6 +393,17 @@ static bool is_too_large(const struct gate_call *call, const struct buf *value)
     return value->len > SEALED_COOKIE_MAX - call->cookie_prefix.len;
 }
 
+static bool keep_row(struct gate_call *call, struct visitor_session *session, struct error *err)
+{
+    enum session_row_outcome outcome = session_row_store(call, session, err);
+
+    if (outcome == SESSION_ROW_SAME || outcome == SESSION_ROW_WRITTEN)
+        return true;
+    return outcome == SESSION_ROW_FAILED
+               ? false
+               : error_cause(err, ERR_INTERNAL, "another worker has written the session's row");
+}
+
 bool visit_keep(struct gate_call *call, struct visitor_session *session, enum visit_news news,
                 struct text *set_cookie, struct error *err)
 {
@@ -404,8 +419,7 @@ bool visit_keep(struct gate_call *call, struct visitor_session *session, enum vi
         if (news == VISIT_REFUSED)
             session->token = session->refresh = (struct text){.s = NULL};
         ok = (news == VISIT_REFUSED ||
-              (may_have_row(call, session, err) &&
-               session_row_store(call, session, err) == SESSION_ROW_STORED)) &&
+              (may_have_row(call, session, err) && keep_row(call, session, err))) &&
              seal_session(call, session, &value, err);
     }
     if (ok && !is_too_large(call, &value)) {
@@ -416,22 +430,16 @@ bool visit_keep(struct gate_call *call, struct visitor_session *session, enum vi
     return ok;
 }
 
-bool visit_leaves_row(struct gate_call *call, const struct visitor_session *session)
-{
-    return !session->is_stranger || is_let_in_now(call, session) || waiting_may_end(call);
-}
-
 enum ended { ENDED, ENDED_TOO_MANY, ENDED_NOT };
 
-/* Ends a session that a cookie holds.  Lists it among the ids if a row says so: if not, another
- * copy of the cookie may know that the lists have let the visitor in. */
+/* Ends a session that a cookie holds, and lists it among the ids.  A stranger's lets nobody in. */
 static enum ended end_and_log(struct gate_call *call, const struct visitor_session *session,
                               struct text_list *ids, struct error *err)
 {
     char id[VISITOR_SESSION_ID_SIZE];
     bool is_stored = find_session_row(call, visitor_session_id_text(session, id));
 
-    if (is_stored || visit_leaves_row(call, session)) {
+    if (!session->is_stranger) {
         if (!is_stored && !waiting_may_leave_row(call, &session->identity))
             return ENDED_TOO_MANY;
         if (!session_row_end(call, session, err))

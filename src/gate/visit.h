@@ -51,10 +51,6 @@ enum visit_end {
  * longer. */
 MUST_CHECK enum visit_end visit_end_all(struct gate_call *call, struct error *err);
 
-/* Returns whether the end of the session makes a row.  Of visitors whom no list has let in so far,
- * nor does now, only few do, which this counts: they may be let in later, and fill no table. */
-MUST_CHECK bool visit_leaves_row(struct gate_call *call, const struct visitor_session *session);
-
 /* Writes the value of a Set-Cookie header that removes the session's cookie, in the arena. */
 struct text visit_removal(struct gate_call *call);
 

@@ -22,7 +22,8 @@ struct visitor_session {
     struct text client_id; /* of the OAuth application that signed the visitor in */
     int64_t incarnation;   /* of the module; see struct gate_answer */
     struct text prefix;    /* of the cookie */
-    bool is_stranger;      /* no list has let the visitor in so far */
+    bool is_stranger;      /* no list let the visitor in at the sign-in; one that does now, does so
+                            * after another sign-in only */
     bool is_in_row;        /* what follows is in the database, under the id */
     struct identity identity;
     struct text_list asked; /* provider_scopes() at the sign-in */

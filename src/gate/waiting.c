@@ -350,7 +350,7 @@ void waiting_count_question(struct gate_call *call, const struct identity *who)
 }
 
 /* Whoever has several addresses leaves some rows to others, too. */
-static bool has_row(struct gate_call *call, enum gate_cause cause, int left)
+static bool has_row(struct gate_call *call, int left)
 {
     const struct address_network from = address_of(call);
 
@@ -358,32 +358,23 @@ static bool has_row(struct gate_call *call, enum gate_cause cause, int left)
         const struct gate_stored whose = {.from = address_widen(&from, address_widths[i].n_bytes)};
         const struct gate_stored *stored = find_stored(call->lane->worker->stored, &whose);
 
-        if (!has_share(left, stored ? stored->n[cause] : 0, address_widths[i].times))
+        if (!has_share(left, stored ? stored->n[GATE_WAYS_BACK] : 0, address_widths[i].times))
             return false;
     }
     return left > 0;
 }
 
-static bool may_store(struct gate_call *call, enum gate_cause cause, int most, int most_in_all)
+bool waiting_may_keep(struct gate_call *call)
 {
     static const struct gate_stored all;
     struct gate_stored *in_all = &call->lane->worker->stored_in_all;
 
     if (is_past(in_all))
         begin_anew(in_all, &all);
-    if (!has_row(call, cause, most_in_all - in_all->n[cause]) || !may_cause(call, cause, most))
+    if (!has_row(call, WAITING_WAYS_BACK_IN_ALL_MAX - in_all->n[GATE_WAYS_BACK]) ||
+        !may_cause(call, GATE_WAYS_BACK, WAITING_WAYS_BACK_MAX))
         return false;
-    count_cause(call, cause);
-    in_all->n[cause]++;
+    count_cause(call, GATE_WAYS_BACK);
+    in_all->n[GATE_WAYS_BACK]++;
     return true;
-}
-
-bool waiting_may_keep(struct gate_call *call)
-{
-    return may_store(call, GATE_WAYS_BACK, WAITING_WAYS_BACK_MAX, WAITING_WAYS_BACK_IN_ALL_MAX);
-}
-
-bool waiting_may_end(struct gate_call *call)
-{
-    return may_store(call, GATE_ENDS, WAITING_ENDS_IN_ALL_MAX, WAITING_ENDS_IN_ALL_MAX);
 }

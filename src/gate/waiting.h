@@ -31,27 +31,23 @@ void waiting_end_fetch(struct gate_call *call, struct fetcher *fetcher);
 
 /* What one address may do in WAITING_STORED_MS, at each worker, a /64 of IPv6 as much as one, a /56
  * twice and a /48 four times as much: come back with logins, have providers asked about visitors
- * whom no list lets in, have long ways back stored, and ends of sessions of visitors whom no list
- * has let in.  Of the last two, there are so many in all, and an eighth of those that are left for
- * an address. */
+ * whom no list lets in, and have long ways back stored.  Of the last, there are so many in all, and
+ * an eighth of those that are left for an address. */
 #define WAITING_STORED_MS ((int64_t)600 * 1000)
 #define WAITING_LOGINS_MAX 1000
 #define WAITING_CHECKS_MAX 1000
 #define WAITING_WAYS_BACK_MAX 20
 #define WAITING_WAYS_BACK_IN_ALL_MAX 200
-#define WAITING_ENDS_IN_ALL_MAX 50
 
 /* What one visitor may do in that time, from however many addresses: leave rows for 30 days by
  * signing in to a route and out, and with however many sessions have providers asked. */
 #define WAITING_VISITOR_ROWS_MAX 200
 #define WAITING_VISITOR_CHECKS_MAX 3000
 
-/* Count a row that a login which came back leaves behind for 10 minutes, one for its way back, and
- * one that says for up to 30 days that the session of a visitor has ended whom no list has let in.
+/* Count a row that a login which came back leaves behind for 10 minutes, and one for its way back.
  * Return false, and count nothing, if there are too many. */
 MUST_CHECK bool waiting_may_use(struct gate_call *call);
 MUST_CHECK bool waiting_may_keep(struct gate_call *call);
-MUST_CHECK bool waiting_may_end(struct gate_call *call);
 
 /* Counts a row for 30 days that a visitor leaves behind for a route: of a session that begins and
  * is too large for a cookie, or of the end of one that had none.  Returns false, and counts

@@ -51,13 +51,13 @@ class Losses(GateCase):
         alice["orgs"] = [dict(self.organization, login=name) for name in organizations]
 
     @contextlib.contextmanager
-    def asking(self, endpoint, browser):
+    def asking(self, endpoint, browser, fault="held"):
         """The first worker asks the provider about the browser's visitor, which answers at the end.  Yields the
         list that the worker's answer comes to."""
         mock = self.gate.mock
         mock.requests.clear()
         mock.released.clear()
-        mock.faults[endpoint] = ("held",)
+        mock.faults[endpoint] = (fault,)
         self.at(61)
         found = []
         thread = threading.Thread(target=lambda: found.append(self.ask(self.gates[0], browser)))
@@ -276,7 +276,8 @@ class Losses(GateCase):
         self.gate.mock.requests.clear()
         for one in (poor, browser):
             self.assertEqual(self.ask(self.gates[0], one), 200)
-        self.assertEqual(self.gate.mock.requests.count("user"), 1)
+        # What is new is asked for once more.
+        self.assertEqual(self.gate.mock.requests.count("user"), 2)
         self.everywhere(403, poor, browser, rich)
 
     def test_clocks_of_hosts(self):
@@ -345,6 +346,90 @@ class Losses(GateCase):
                             self.join()
                     self.assertEqual(found, [403])
                     self.everywhere(403, slow, quick)
+
+    def test_an_answer_that_confirms_another(self):
+        """It writes no row, and yet an older one does not replace it."""
+        self.addCleanup(setattr, self.gate.mock, "padding", 0)
+        for padding, had_row, late, status in ((0, True, [], 403), (15000, True, [], 403), (0, False, [], 403),
+                                               (0, False, ["acme"], 200), (15000, False, ["acme"], 200)):
+            with self.subTest((padding, had_row, late)):
+                self.gate.mock.padding = padding
+                self.gate.module(auth_check_interval=60, config={"email_domains": ["example.com"], **ACME})
+                self.join(*([] if had_row or not late else ["acme"]))
+                self.at(-122 if had_row else 0)
+                browser = self.signed_in("alice")
+                for seconds, organizations in ((-61, ["acme"]), (0, [])) if had_row else ():
+                    self.join(*organizations)
+                    self.at(seconds)
+                    self.assertEqual(self.ask(self.gates[0], browser), 200)
+                self.join(*([] if late else ["acme"]))
+                slow, quick = browser.copy(), browser.copy()
+                with self.asking("teams", slow) as found:
+                    self.join(*late)
+                    self.assertEqual(self.ask(self.gates[1], quick), 200)
+                self.assertEqual(found, [200])
+                self.everywhere(status, browser, slow, quick)
+
+    def test_strangers_stay_strangers(self):
+        """Nothing is stored of whom no list lets in at the sign-in: neither a sign-out, nor what a check tells.  So
+        such a session lets nobody in, whatever lists come and whatever the provider says."""
+        others = {"organizations": ["other"]}
+        for name, gains in (("a list", False), ("an organization", True)):
+            with self.subTest(name):
+                self.gate.module(auth_check_interval=60, config=ACME if gains else others)
+                self.join(*([] if gains else ["acme"]))
+                self.at(0)
+                browser = self.signed_in("alice")
+                thief = browser.copy()
+                self.assertEqual(self.ask(self.gates[0], browser), 403)
+                self.shows(browser.ask("/_adit/logout", "POST", body=b""), 200, "Signed out")
+                self.join("acme")
+                self.gate.module(auth_check_interval=60, config=ACME)
+                for seconds in (59, 61):
+                    self.at(seconds)
+                    status = 403 if gains and seconds == 59 else 401
+                    self.assertEqual([self.ask(gate, thief.copy()) for gate in self.gates], [status] * 2)
+                self.assertEqual(self.row_of(thief), "")
+                self.passes(self.gate.sign_in("alice", browser=thief)[1])
+                self.everywhere(200, thief)
+
+    def test_a_strangers_cookie_of_another_path(self):
+        """It does not send a visitor to sign in for ever whom the lists do not let in now."""
+        self.gate.module(auth_check_interval=0, config={"organizations": ["other"]})
+        self.join("acme")
+        old = self.signed_in("alice")
+        self.join()
+        new = self.signed_in("alice")
+        self.gate.module(auth_check_interval=0, config=ACME)
+        self.assertEqual(self.ask(self.gates[0], old.copy()), 401)
+        name, own = new.session()
+        for first, last in ((own, old.session()[1]), (old.session()[1], own)):
+            new.cookies = {(name, "/"): "%s; %s=%s" % (first, name, last)}
+            self.assertEqual(self.ask(self.gates[0], new.copy()), 403)
+
+    def test_a_slow_token_answer(self):
+        """A worker waits as long for the tokens that another one gets as that may take."""
+        mock = self.gate.mock
+        self.addCleanup(setattr, mock, "data", mock.data)
+        mock.data = copy.deepcopy(mock.data)
+        mock.data["refresh"]["rotates"] = True
+        mock.expiring = True
+        self.addCleanup(setattr, mock, "expiring", False)
+        self.join("acme")
+        slow = self.signed_in("alice")
+        quick = slow.copy()
+        mock.expire("alice")
+        before = set(mock.refreshes)
+        others = []
+        thread = threading.Thread(target=lambda: others.append(self.ask(self.gates[1], quick)))
+        with self.asking("token", slow, "late") as found:
+            until(lambda: set(mock.refreshes) != before, "the new tokens")
+            thread.start()
+            until(lambda: mock.requests.count("token") == 2, "the second use of the refresh token")
+            thread.join(1.5)  # longer than tokens usually take
+        thread.join()
+        self.assertEqual(found + others, [200] * 2)
+        self.everywhere(200, slow, quick)
 
     def test_an_end_that_is_not_stored(self):
         """Whom the provider does not know any more is not sent to sign in before all cookies have ended."""

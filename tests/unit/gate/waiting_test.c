@@ -229,24 +229,6 @@ START_TEST(ways_back)
 }
 END_TEST
 
-START_TEST(ends_of_who_is_not_let_in)
-{
-    int n = 0;
-    char address[32];
-
-    /* An eighth of all. */
-    ck_assert_int_eq(count_until_refused("192.0.2.1", waiting_may_end, 5000), 7);
-    ck_assert(try_from("192.0.2.1", waiting_may_keep));
-    for (int i = 0; i < 100; i++) {
-        snprintf(address, sizeof address, "198.51.100.%d", i);
-        n += count_until_refused(address, waiting_may_end, 5000);
-    }
-    ck_assert_int_eq(n, WAITING_ENDS_IN_ALL_MAX - 7);
-    ck_assert(!try_from(NULL, waiting_may_end));
-    ck_assert(try_from(NULL, waiting_may_keep));
-}
-END_TEST
-
 START_TEST(ways_back_of_many_addresses)
 {
     int n = 0;
@@ -468,7 +450,6 @@ Suite *gate_waiting_suite(void)
     tcase_add_test(tcase, checks_of_a_visitor);
     tcase_add_test(tcase, rows_of_a_visitor);
     tcase_add_test(tcase, many_addresses);
-    tcase_add_test(tcase, ends_of_who_is_not_let_in);
     tcase_add_test(tcase, ways_back);
     tcase_add_test(tcase, ways_back_of_many_addresses);
     tcase_add_test(tcase, lanes);
