@@ -36,11 +36,17 @@ function readLess(system) {
   };
 }
 
+/* By default, each change reads and cleans every text of every open operation anew. */
+function keepTexts({ React }) {
+  const isSame = (before, now) => before.source === now.source;
+  return { wrapComponents: { Markdown: (Markdown) => React.memo(Markdown, isSame) } };
+}
+
 SwaggerUIBundle({
   // Relative to this script, because the page is both /docs and /docs/.
   url: new URL('openapi.json', document.currentScript.src).href,
   dom_id: '#reference',
-  plugins: [readLess],
+  plugins: [readLess, keepTexts],
   deepLinking: true,
   docExpansion: 'list',
   defaultModelsExpandDepth: 0,
