@@ -150,7 +150,7 @@ class Browser:
                 meanwhile()
             if time.monotonic() > deadline:
                 raise AssertionError("%s: not within %g s%s" % (what, DEADLINE_S, said))
-            time.sleep(0.1)
+            time.sleep(0.02)
 
     def open(self, url, width, height, is_phone=False):
         self.events.clear()
