@@ -160,7 +160,8 @@ class Browser:
 
     def screenshot(self, path):
         with open(path, "wb") as file:
-            file.write(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
+            file.write(base64.b64decode(self.call(
+                "Page.captureScreenshot", optimizeForSpeed=True)["data"]))
 
     def requests(self):
         """Returns the URLs that the page requested."""
