@@ -2,6 +2,7 @@
 """psql programs that stay.  A new program and a new session for each statement would take a tenth of the
 tests' processor time."""
 import contextlib
+import glob
 import os
 import re
 import select
@@ -10,7 +11,13 @@ import tempfile
 import threading
 import time
 
-COMMAND = ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-v", "VERBOSITY=verbose"]
+# The newest version, if several are installed.
+PG_BIN = max(glob.glob("/usr/lib/postgresql/*/bin/initdb"),
+             key=lambda path: float(path.split("/")[4])).removesuffix("/initdb")
+
+# Debian's psql in the path is a program in Perl, which takes longer than most statements.
+PROGRAM = PG_BIN + "/psql"
+COMMAND = [PROGRAM, "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-v", "VERBOSITY=verbose"]
 
 # What lasts until its session ends, what is about sessions, and psql's own commands.
 _OWN_SESSION = re.compile(r"\b(BEGIN|START TRANSACTION|pg_stat_activity|pg_backend_pid|"

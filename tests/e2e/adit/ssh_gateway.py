@@ -14,6 +14,7 @@ import time
 from adit import cluster, programs, stack
 from adit.case import DEADLINE_S, Case, until
 from adit.enclosure import Enclosure
+from adit.psql import PROGRAM
 
 PROGRAMS = "/run/libexec"
 FOLDER = "/run/adit-gateway"
@@ -475,7 +476,7 @@ class GatewayCase(Case):
     @contextlib.contextmanager
     def transaction(self, sql):
         """Runs SQL in a transaction that stays open.  Yields the function that commits it."""
-        with subprocess.Popen(["psql", "-X", "-q", "-A", "-t"], env=self.stack.pg_env(),
+        with subprocess.Popen([PROGRAM, "-X", "-q", "-A", "-t"], env=self.stack.pg_env(),
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as psql:
             def say(text):
                 psql.stdin.write("\\set ON_ERROR_STOP\n%s;\n\\echo done\n" % text)

@@ -3,7 +3,6 @@
 import atexit
 import contextlib
 import errno
-import glob
 import os
 import random
 import re
@@ -15,12 +14,10 @@ import tempfile
 
 from adit import psql, samples
 from adit.client import Client
+from adit.psql import PG_BIN
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 BUILD = os.path.realpath(os.environ.get("ADIT_BUILD") or os.path.join(ROOT, "build"))
-# The newest version, if several are installed.
-PG_BIN = max(glob.glob("/usr/lib/postgresql/*/bin/initdb"),
-             key=lambda path: float(path.split("/")[4])).removesuffix("/initdb")
 START_TIMEOUT_S = 300
 
 # Variables that the caller exported for another stack must not reach these programs.
