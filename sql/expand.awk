@@ -6,7 +6,7 @@
 #     params, types    parameters of a write, and their types alone
 #     changes, change_types  those of PATCH
 #     returned         what a function returns of a row
-#     columns          the same of a row
+#     columns          the same of a row, in the types of "returned"
 #     written          columns that a write fills, of a row or without one
 #     values           what it fills them with
 #     excluded         SET of ON CONFLICT
@@ -39,7 +39,10 @@ function entry(list, i, of,    name, value) {
         return type[table, i]
     if (list == "returned" && reads[table, i])
         return "r_" name " " type[table, i]
-    if (list == "columns" && reads[table, i] || list == "written" && writes[table, i])
+    # RETURN QUERY takes no domain for its type.
+    if (list == "columns" && reads[table, i])
+        return of "." name "::" type[table, i]
+    if (list == "written" && writes[table, i])
         return (of == "" ? "" : of ".") name
     if (list == "values" && writes[table, i])
         return empty[table, i] == "" ? value : "coalesce(" value ", " empty[table, i] ")"

@@ -125,32 +125,75 @@ CREATE FUNCTION adit.new_revision() RETURNS bigint LANGUAGE sql VOLATILE
 RETURN floor(pg_catalog.random() * 9007199254740992)::bigint;
 COMMENT ON FUNCTION adit.new_revision() IS 'A revision: a random number.';
 
+-- Each of these tables has the conditions that name one column in the domain of that column.  PostgreSQL reads
+-- and plans the CHECKs of a table for each statement, and those of a domain once a session, and an UPDATE checks
+-- only the columns that it sets.  No form has {27} or {1,255}: for them, PostgreSQL builds a
+-- state for each character anew, for each row.
+CREATE DOMAIN adit.text_list AS text[]
+    CONSTRAINT text_list_shape CHECK (cardinality(VALUE) <= 1000 AND array_position(VALUE, NULL) IS NULL);
+COMMENT ON DOMAIN adit.text_list IS 'At most 1000 texts.';
+CREATE DOMAIN adit.ssh_credential_id AS text COLLATE "C"
+    CONSTRAINT ssh_credential_id_form
+        CHECK (octet_length(VALUE) = 33 AND VALUE ~ '^sshcr_[0-9A-Za-z]+$');
+COMMENT ON DOMAIN adit.ssh_credential_id IS 'sshcr_ and 27 base62 digits.';
+CREATE DOMAIN adit.ssh_fingerprint AS text COLLATE "C"
+    CONSTRAINT ssh_credential_fingerprint_form
+        CHECK (octet_length(VALUE) = 50 AND VALUE ~ '^SHA256:[0-9A-Za-z+/]+$');
+COMMENT ON DOMAIN adit.ssh_fingerprint IS 'SHA256: and 43 base64 digits.';
+CREATE DOMAIN adit.ssh_credential_description AS text
+    CONSTRAINT ssh_credential_description_length CHECK (octet_length(VALUE) <= 255);
+COMMENT ON DOMAIN adit.ssh_credential_description IS 'At most 255 bytes.';
+CREATE DOMAIN adit.ssh_credential_metadata AS text
+    CONSTRAINT ssh_credential_metadata_length CHECK (octet_length(VALUE) <= 4096);
+COMMENT ON DOMAIN adit.ssh_credential_metadata IS 'At most 4096 bytes.';
+CREATE DOMAIN adit.ssh_public_key AS text
+    CONSTRAINT ssh_credential_public_key_length CHECK (octet_length(VALUE) BETWEEN 1 AND 16384);
+COMMENT ON DOMAIN adit.ssh_public_key IS '1 to 16384 bytes.';
+CREATE DOMAIN adit.ssh_credential_standing AS text COLLATE "C"
+    CONSTRAINT ssh_credential_standing CHECK (VALUE IN ('given', 'own', 'superseded'));
+COMMENT ON DOMAIN adit.ssh_credential_standing IS 'given, own or superseded.';
+CREATE DOMAIN adit.ssh_credential_acl AS text[]
+    CONSTRAINT ssh_credential_acl_shape
+        CHECK (CASE WHEN coalesce(array_ndims(VALUE), 1) <> 1 THEN false
+               ELSE cardinality(VALUE) <= 1000 AND array_position(VALUE, NULL) IS NULL END);
+COMMENT ON DOMAIN adit.ssh_credential_acl IS 'A list of at most 1000 rules.';
+CREATE DOMAIN adit.edge_part AS text COLLATE "C"
+    CONSTRAINT edge_part_form
+        CHECK (octet_length(VALUE) BETWEEN 1 AND 255 AND VALUE !~ '[^A-Za-z0-9._~-]'
+               AND VALUE NOT IN ('.', '..'));
+COMMENT ON DOMAIN adit.edge_part IS 'The name of an edge or of a route, as it stands in a URL.';
+CREATE DOMAIN adit.oauth_provider AS smallint
+    CONSTRAINT oauth_module_provider CHECK (VALUE BETWEEN 1 AND 32);
+COMMENT ON DOMAIN adit.oauth_provider IS 'Position of an identity provider, from 1.';
+CREATE DOMAIN adit.oauth_client_id AS text
+    CONSTRAINT oauth_module_client_id_length CHECK (octet_length(VALUE) BETWEEN 1 AND 1024);
+COMMENT ON DOMAIN adit.oauth_client_id IS '1 to 1024 bytes.';
+CREATE DOMAIN adit.oauth_client_secret AS bytea
+    CONSTRAINT oauth_module_client_secret_length CHECK (octet_length(VALUE) BETWEEN 29 AND 1052);
+COMMENT ON DOMAIN adit.oauth_client_secret IS 'A sealed secret of 1 to 1024 bytes.';
+CREATE DOMAIN adit.cookie_prefix AS text
+    CONSTRAINT oauth_module_cookie_prefix_length CHECK (octet_length(VALUE) BETWEEN 1 AND 100);
+COMMENT ON DOMAIN adit.cookie_prefix IS '1 to 100 bytes.';
+CREATE DOMAIN adit.uint32 AS bigint
+    CONSTRAINT uint32_range CHECK (VALUE BETWEEN 0 AND 4294967295);
+COMMENT ON DOMAIN adit.uint32 IS '0 to 4294967295.';
+
 CREATE TABLE adit.ssh_credential (
     account_id text COLLATE "C" NOT NULL,
-    id text COLLATE "C" NOT NULL,
+    id adit.ssh_credential_id NOT NULL,
     owner_id text COLLATE "C" NOT NULL,
     key_type text COLLATE "C" NOT NULL,
-    fingerprint text COLLATE "C" NOT NULL,
-    description text NOT NULL DEFAULT '',
-    metadata text NOT NULL DEFAULT '',
-    acl text[] NOT NULL DEFAULT '{}',
-    public_key text NOT NULL,
-    standing text COLLATE "C" NOT NULL DEFAULT 'given',
+    fingerprint adit.ssh_fingerprint NOT NULL,
+    description adit.ssh_credential_description NOT NULL DEFAULT '',
+    metadata adit.ssh_credential_metadata NOT NULL DEFAULT '',
+    acl adit.ssh_credential_acl NOT NULL DEFAULT '{}',
+    public_key adit.ssh_public_key NOT NULL,
+    standing adit.ssh_credential_standing NOT NULL DEFAULT 'given',
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     revision bigint NOT NULL DEFAULT adit.new_revision(),
     PRIMARY KEY (account_id, id),
     CONSTRAINT ssh_credential_owner FOREIGN KEY (account_id, owner_id)
-        REFERENCES adit.principal (account_id, id),
-    CONSTRAINT ssh_credential_id_form CHECK (id ~ '^sshcr_[0-9A-Za-z]{27}$'),
-    CONSTRAINT ssh_credential_fingerprint_form CHECK (fingerprint ~ '^SHA256:[0-9A-Za-z+/]{43}$'),
-    CONSTRAINT ssh_credential_description_length CHECK (octet_length(description) <= 255),
-    CONSTRAINT ssh_credential_metadata_length CHECK (octet_length(metadata) <= 4096),
-    CONSTRAINT ssh_credential_public_key_length
-        CHECK (octet_length(public_key) BETWEEN 1 AND 16384),
-    CONSTRAINT ssh_credential_standing CHECK (standing IN ('given', 'own', 'superseded')),
-    CONSTRAINT ssh_credential_acl_shape
-        CHECK (CASE WHEN coalesce(array_ndims(acl), 1) <> 1 THEN false
-               ELSE cardinality(acl) <= 1000 AND array_position(acl, NULL) IS NULL END)
+        REFERENCES adit.principal (account_id, id)
 );
 -- Finds the credentials of one account with a key, in the order of their identifiers, however many
 -- other accounts have that key.  It also serves queries by the fingerprint alone.
@@ -199,34 +242,26 @@ COMMENT ON COLUMN adit.ssh_credential.revision IS 'Changes whenever the row does
 
 CREATE TABLE adit.oauth_module (
     account_id text COLLATE "C" NOT NULL REFERENCES adit.account (id),
-    edge_id text COLLATE "C" NOT NULL,
-    route_id text COLLATE "C" NOT NULL,
+    edge_id adit.edge_part NOT NULL,
+    route_id adit.edge_part NOT NULL,
     enabled boolean NOT NULL,
-    provider smallint,
-    client_id text,
+    provider adit.oauth_provider,
+    client_id adit.oauth_client_id,
     client_secret_key_id text COLLATE "C",
-    client_secret_sealed bytea,
-    scopes text[] NOT NULL DEFAULT '{}',
-    email_addresses text[] NOT NULL DEFAULT '{}',
-    email_domains text[] NOT NULL DEFAULT '{}',
-    teams text[] NOT NULL DEFAULT '{}',
-    organizations text[] NOT NULL DEFAULT '{}',
+    client_secret_sealed adit.oauth_client_secret,
+    scopes adit.text_list NOT NULL DEFAULT '{}',
+    email_addresses adit.text_list NOT NULL DEFAULT '{}',
+    email_domains adit.text_list NOT NULL DEFAULT '{}',
+    teams adit.text_list NOT NULL DEFAULT '{}',
+    organizations adit.text_list NOT NULL DEFAULT '{}',
     options_passthrough boolean NOT NULL,
-    cookie_prefix text,
-    inactivity_timeout bigint NOT NULL,
-    maximum_duration bigint NOT NULL,
-    auth_check_interval bigint NOT NULL,
+    cookie_prefix adit.cookie_prefix,
+    inactivity_timeout adit.uint32 NOT NULL,
+    maximum_duration adit.uint32 NOT NULL,
+    auth_check_interval adit.uint32 NOT NULL,
     revision bigint NOT NULL DEFAULT adit.new_revision(),
     incarnation bigint NOT NULL DEFAULT adit.new_revision(),
     PRIMARY KEY (account_id, edge_id, route_id),
-    -- {1,255} would cost more: for it, PostgreSQL builds some hundred states anew for each row.
-    CONSTRAINT oauth_module_edge_id_form
-        CHECK (octet_length(edge_id) BETWEEN 1 AND 255 AND edge_id !~ '[^A-Za-z0-9._~-]'
-               AND edge_id NOT IN ('.', '..')),
-    CONSTRAINT oauth_module_route_id_form
-        CHECK (octet_length(route_id) BETWEEN 1 AND 255 AND route_id !~ '[^A-Za-z0-9._~-]'
-               AND route_id NOT IN ('.', '..')),
-    CONSTRAINT oauth_module_provider CHECK (provider BETWEEN 1 AND 32),
     CONSTRAINT oauth_module_client
         CHECK ((client_id IS NULL) = (client_secret_sealed IS NULL)
                AND (client_secret_sealed IS NULL) = (client_secret_key_id IS NULL)),
@@ -239,21 +274,7 @@ CREATE TABLE adit.oauth_module (
     -- The positions of the providers that have teams: tests/guards compares them with the table.
     CONSTRAINT oauth_module_hosting_fields
         CHECK (coalesce(provider, 0) IN (1)
-               OR (cardinality(teams) = 0 AND cardinality(organizations) = 0)),
-    CONSTRAINT oauth_module_lengths
-        CHECK (octet_length(client_id) BETWEEN 1 AND 1024
-               AND octet_length(client_secret_sealed) BETWEEN 29 AND 1052
-               AND octet_length(cookie_prefix) BETWEEN 1 AND 100),
-    CONSTRAINT oauth_module_lists
-        CHECK (cardinality(scopes) <= 1000 AND cardinality(email_addresses) <= 1000
-               AND cardinality(email_domains) <= 1000 AND cardinality(teams) <= 1000
-               AND cardinality(organizations) <= 1000
-               AND array_position(scopes || email_addresses || email_domains || teams
-                                  || organizations, NULL) IS NULL),
-    CONSTRAINT oauth_module_uint32
-        CHECK (inactivity_timeout BETWEEN 0 AND 4294967295
-               AND maximum_duration BETWEEN 0 AND 4294967295
-               AND auth_check_interval BETWEEN 0 AND 4294967295)
+               OR (cardinality(teams) = 0 AND cardinality(organizations) = 0))
 );
 COMMENT ON TABLE adit.oauth_module IS
     'The OAuth module of a route of an HTTPS edge: who may pass the route.';
@@ -291,17 +312,11 @@ COMMENT ON COLUMN adit.oauth_module.incarnation IS
 
 CREATE TABLE adit.mutual_tls_module (
     account_id text COLLATE "C" NOT NULL REFERENCES adit.account (id),
-    edge_id text COLLATE "C" NOT NULL,
+    edge_id adit.edge_part NOT NULL,
     enabled boolean NOT NULL,
-    certificate_authority_ids text[] COLLATE "C" NOT NULL DEFAULT '{}',
+    certificate_authority_ids adit.text_list COLLATE "C" NOT NULL DEFAULT '{}',
     revision bigint NOT NULL DEFAULT adit.new_revision(),
-    PRIMARY KEY (account_id, edge_id),
-    CONSTRAINT mutual_tls_module_edge_id_form
-        CHECK (octet_length(edge_id) BETWEEN 1 AND 255 AND edge_id !~ '[^A-Za-z0-9._~-]'
-               AND edge_id NOT IN ('.', '..')),
-    CONSTRAINT mutual_tls_module_list
-        CHECK (cardinality(certificate_authority_ids) <= 1000
-               AND array_position(certificate_authority_ids, NULL) IS NULL)
+    PRIMARY KEY (account_id, edge_id)
 );
 COMMENT ON TABLE adit.mutual_tls_module IS
     'The mutual TLS module of a TLS edge: whose client certificates it trusts.';

@@ -55,7 +55,7 @@ CREATE OR REPLACE FUNCTION adit.public_key_owners(
 RETURNS TABLE (owner_id text, standing text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    RETURN QUERY EXECUTE format('SELECT c.owner_id, c.standing FROM %s AS c WHERE c.fingerprint = $1'
+    RETURN QUERY EXECUTE format('SELECT c.owner_id, c.standing::text FROM %s AS c WHERE c.fingerprint = $1'
         ' AND c.account_id || '''' = $2 LIMIT $3', relation) USING key, account, most;
 END
 $$;

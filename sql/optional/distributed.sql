@@ -137,7 +137,8 @@ BEGIN
         same_request := earlier.request_digest = p_request_digest;
     END IF;
     RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope,
-        c.id, c.created_at, c.description, c.metadata, c.public_key, c.acl, c.owner_id, c.revision,
+        c.id::text, c.created_at::timestamptz, c.description::text, c.metadata::text, c.public_key::text,
+            c.acl::text[], c.owner_id::text, c.revision::bigint,
         may_own, is_there, is_enabled, clock_timestamp(), same_request;
 END
 $$;
@@ -171,7 +172,8 @@ BEGIN
     AND (NOT k.read_only OR k.scope = 'own')
     AND (NOT k.read_only OR s.owner_id = k.principal_id)
     AND adit.meets(s.revision, p_match, p_none)
-    RETURNING s.id, s.created_at, s.description, s.metadata, s.public_key, s.acl, s.owner_id, s.revision
+    RETURNING s.id::text, s.created_at::timestamptz, s.description::text, s.metadata::text,
+        s.public_key::text, s.acl::text[], s.owner_id::text, s.revision::bigint
     INTO c;
     IF NOT FOUND AND (NOT k.read_only OR k.scope = 'own') THEN
         SELECT s.owner_id INTO owner_id
@@ -179,7 +181,8 @@ BEGIN
         is_there := FOUND;
     END IF;
     RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope,
-        c.id, c.created_at, c.description, c.metadata, c.public_key, c.acl, c.owner_id, c.revision,
+        c.id::text, c.created_at::timestamptz, c.description::text, c.metadata::text, c.public_key::text,
+            c.acl::text[], c.owner_id::text, c.revision::bigint,
         is_there, is_there AND k.scope = 'own' AND owner_id <> k.principal_id;
 END
 $$;

@@ -143,6 +143,11 @@ SELECT 'constraint ' || c.name || ' ' || k.conname || ' '
     || regexp_replace(pg_get_constraintdef(k.oid), '\s+', ' ', 'g')
 FROM c JOIN pg_constraint AS k ON k.conrelid = c.oid AND k.contype IN ('p', 'u', 'f', 'c')
 UNION ALL
+SELECT 'domain ' || d.typname || ' ' || format_type(d.typbasetype, d.typtypmod)
+    || CASE WHEN d.typcollation = '"C"'::regcollation THEN ' collate "C" ' ELSE ' ' END || k.conname || ' '
+    || regexp_replace(pg_get_constraintdef(k.oid), '\s+', ' ', 'g')
+FROM pg_type AS d JOIN pg_constraint AS k ON k.contypid = d.oid WHERE d.typnamespace = 'adit'::regnamespace
+UNION ALL
 SELECT 'index ' || pg_get_indexdef(i.indexrelid) FROM c JOIN pg_index AS i ON i.indrelid = c.oid
 UNION ALL
 SELECT 'trigger ' || pg_get_triggerdef(t.oid) FROM c JOIN pg_trigger AS t ON t.tgrelid = c.oid

@@ -15,12 +15,11 @@ import resource_text
 # File, what stands there, what follows it then, how often.  All are the neighbours of "metadata".
 # No code knows "unknown_column".
 MEMBER = [
-    ("sql/schema.sql", "    metadata text NOT NULL DEFAULT '',\n",
-     "    planted text NOT NULL DEFAULT '',\n    paused boolean NOT NULL DEFAULT false,\n"
+    ("sql/schema.sql", "    metadata adit.ssh_credential_metadata NOT NULL DEFAULT '',\n",
+     "    planted text NOT NULL DEFAULT '' CONSTRAINT ssh_credential_planted_length\n"
+     "        CHECK (octet_length(planted) <= 100),\n    paused boolean NOT NULL DEFAULT false,\n"
      "    weight bigint NOT NULL DEFAULT 0,\n    ends_at timestamptz,\n"
      "    unknown_column text NOT NULL DEFAULT '',\n", 1),
-    ("sql/schema.sql", "    CONSTRAINT ssh_credential_metadata_length CHECK (octet_length(metadata) <= 4096),\n",
-     "    CONSTRAINT ssh_credential_planted_length CHECK (octet_length(planted) <= 100),\n", 1),
     ("src/model/member_table.h", r"""    MEMBER(with, metadata, TEXT, CHANGE, ERR_NONE, SHOWN, FILTERED, EMPTY,                         \
            .max = 4096, .too_long = ERR_METADATA_TOO_LONG)                                         \
 """, r"""    MEMBER(with, planted, TEXT, CHANGE, ERR_NONE, SHOWN, FILTERED, EMPTY,                          \
