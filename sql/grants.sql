@@ -37,7 +37,8 @@ DECLARE
             {"function": "new_revision"},
             {"function": "is_rekeying"},
             {"function": "public_key_owners"},
-            {"function": "own_key_of_caller"}
+            {"function": "own_key_of_caller"},
+            {"function": "is_timely"}
         ],
         "adit_gateway": [
             {"table": "migration", "may": ["SELECT"]},

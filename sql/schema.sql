@@ -189,6 +189,7 @@ CREATE TABLE adit.ssh_credential (
     acl adit.ssh_credential_acl NOT NULL DEFAULT '{}',
     public_key adit.ssh_public_key NOT NULL,
     standing adit.ssh_credential_standing NOT NULL DEFAULT 'given',
+    is_timely boolean NOT NULL DEFAULT false,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     revision bigint NOT NULL DEFAULT adit.new_revision(),
     PRIMARY KEY (account_id, id),
@@ -201,27 +202,9 @@ CREATE INDEX ssh_credential_fingerprint_account
     ON adit.ssh_credential (fingerprint, account_id, id);
 -- Finds the credentials of an owner in the order of their identifiers.  It also serves the foreign key.
 CREATE INDEX ssh_credential_owner_id ON adit.ssh_credential (account_id, owner_id, id);
--- Identifiers begin with the time at which they were made: milliseconds since 1970, of which the
--- first 7 of 27 digits count units of 62^20 / 2^112.  A filter by created_at reads only the
--- identifiers of that time.  This index has the credentials whose created_at differs by more than
--- 1.5 s: rows that came from elsewhere.  In most databases it is empty.
-CREATE INDEX ssh_credential_untimely
-    ON adit.ssh_credential (account_id, created_at, id)
-    WHERE abs(((((((strpos('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz',
-                           substr(id, 7, 1))::float8
-             * 62 + strpos('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz',
-                           substr(id, 8, 1)))
-            * 62 + strpos('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz',
-                           substr(id, 9, 1)))
-           * 62 + strpos('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz',
-                           substr(id, 10, 1)))
-          * 62 + strpos('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz',
-                           substr(id, 11, 1)))
-         * 62 + strpos('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz',
-                           substr(id, 12, 1)))
-        * 62 + strpos('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz',
-                           substr(id, 13, 1)) - 57731386987) * 0.13566701687887962
-        - date_part('epoch', created_at - timestamptz '1970-01-01 00:00:00+00')) > 1.5;
+-- A filter by created_at reads only the identifiers of that time.  This index has the other credentials: rows
+-- that came from elsewhere.  In most databases it is empty.
+CREATE INDEX ssh_credential_untimely ON adit.ssh_credential (account_id, created_at, id) WHERE NOT is_timely;
 COMMENT ON TABLE adit.ssh_credential IS
     'An SSH credential: a public key that may open tunnels, and what it may bind.';
 COMMENT ON COLUMN adit.ssh_credential.account_id IS 'The account it belongs to.';
@@ -237,6 +220,8 @@ COMMENT ON COLUMN adit.ssh_credential.acl IS
 COMMENT ON COLUMN adit.ssh_credential.public_key IS 'The public key, byte for byte as it was given.';
 COMMENT ON COLUMN adit.ssh_credential.standing IS
     'given: from somebody who may change everything.  own: from an API key for own credentials alone.  superseded: own, and another owner has got the public key from somebody who may change everything since: it grants nothing.';
+COMMENT ON COLUMN adit.ssh_credential.is_timely IS
+    'Whether created_at is at most 1.5 s from the time in id, as far as that was looked at.';
 COMMENT ON COLUMN adit.ssh_credential.created_at IS 'When it was created.';
 COMMENT ON COLUMN adit.ssh_credential.revision IS 'Changes whenever the row does: its ETag.';
 
@@ -830,6 +815,39 @@ REVOKE ALL ON FUNCTION adit.renew_incarnation() FROM PUBLIC;
 CREATE TRIGGER renew_incarnation BEFORE UPDATE OF provider, client_id, cookie_prefix ON adit.oauth_module
     FOR EACH ROW EXECUTE FUNCTION adit.renew_incarnation();
 
+-- Identifiers begin with the time at which they were made: milliseconds since 1970, of which the first 7 of 27
+-- digits count units of 62^20 / 2^112.
+CREATE FUNCTION adit.is_timely(id text, created_at timestamptz) RETURNS boolean
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    units float8 := 0;
+BEGIN
+    FOR i IN 7..13 LOOP
+        units := units * 62
+            + strpos('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', substr(id, i, 1)) - 1;
+    END LOOP;
+    RETURN abs(units * 0.13566701687887962 - extract(epoch FROM created_at)) <= 1.5;
+END
+$$;
+COMMENT ON FUNCTION adit.is_timely(text, timestamptz) IS
+    'Whether a credential''s created_at is at most 1.5 s from the time in its identifier.';
+
+-- A caller's statement says that its credential is timely once it has compared the time in the identifier with
+-- now(): they are at most 1 s apart (src/store/ssh_credential.c).  limit_public_key() believes that if
+-- created_at is right after now(), and looks at the rows of others.
+CREATE FUNCTION adit.mark_timely() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    NEW.is_timely := adit.is_timely(NEW.id, NEW.created_at);
+    RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION adit.mark_timely() IS
+    'Looks whether a credential''s new identifier or created_at is timely.';
+REVOKE ALL ON FUNCTION adit.mark_timely() FROM PUBLIC;
+CREATE TRIGGER mark_timely BEFORE UPDATE OF id, created_at, is_timely ON adit.ssh_credential
+    FOR EACH ROW EXECUTE FUNCTION adit.mark_timely();
+
 -- The credentials with a public key, of at most so many.  PostgreSQL makes it a part of the query that
 -- calls it.  sql/optional/citus.sql replaces it, and the next one: there, a trigger is of a shard, and asks
 -- no table.
@@ -880,12 +898,19 @@ DECLARE
     n_all pg_catalog.int8;
     n_others pg_catalog.int8;
     is_limited pg_catalog.bool;
+    is_believed pg_catalog.bool := false;
 BEGIN
     PERFORM FROM adit.own_key_of_caller(NEW.account_id);
     is_limited := FOUND;
     IF pg_catalog.current_setting('adit.caller', true) OPERATOR(pg_catalog.<>) '' THEN
         PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(
             pg_catalog.concat(NEW.account_id, ' ', NEW.fingerprint), 0));
+        is_believed := NEW.created_at OPERATOR(pg_catalog.>=) pg_catalog.now()
+            AND NEW.created_at OPERATOR(pg_catalog.<)
+                (pg_catalog.now() OPERATOR(pg_catalog.+) '0.5 s'::pg_catalog.interval);
+    END IF;
+    IF NOT is_believed THEN
+        NEW.is_timely := adit.is_timely(NEW.id, NEW.created_at);
     END IF;
     IF is_limited THEN
         NEW.standing := 'own';

@@ -124,9 +124,9 @@ BEGIN
             ON CONFLICT DO NOTHING;
         END IF;
         IF p_key IS NULL OR FOUND THEN
-            INSERT INTO adit.ssh_credential (account_id, created_at, revision,
+            INSERT INTO adit.ssh_credential (account_id, is_timely, created_at, revision,
                 id, description, metadata, public_key, key_type, fingerprint, acl, owner_id)
-            VALUES (made.account_id, made.created_at, made.revision,
+            VALUES (made.account_id, true, made.created_at, made.revision,
                 made.id, made.description, made.metadata, made.public_key, made.key_type, made.fingerprint,
                     made.acl, made.owner_id);
             c := made;

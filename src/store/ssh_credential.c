@@ -81,11 +81,11 @@ enum change_column { COLUMN_IS_THERE = SSH_CREDENTIAL_END };
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES PG_BOOL PG_BOOL PG_BOOL PG_TIME more_types,         \
     .writes = true, KEY_LIMITS
 
-/* The owner, the caller with conditions, and the columns to return. */
+/* The owner, the caller with conditions, of which IS_TIMELY is one, and the columns to return. */
 #define CREATE_OF(owner, from, columns)                                                            \
     "INSERT INTO adit.ssh_credential AS c"                                                         \
-      " (account_id, " SSH_CREDENTIAL_WRITTEN("") ")"                                              \
-    " SELECT caller.account_id, " SSH_CREDENTIAL_VALUES(owner)                                     \
+      " (account_id, is_timely, " SSH_CREDENTIAL_WRITTEN("") ")"                                   \
+    " SELECT caller.account_id, true, " SSH_CREDENTIAL_VALUES(owner)                               \
     from                                                                                           \
     " RETURNING " columns
 
@@ -141,8 +141,8 @@ static const struct pg_statement create_once_statement = {
             " RETURNING i.request_digest, i.answer"
         "), made AS ("
             "INSERT INTO adit.ssh_credential"
-              " (account_id, " SSH_CREDENTIAL_WRITTEN("") ", created_at, revision)"
-            " SELECT w.account_id, " SSH_CREDENTIAL_WRITTEN("w.") ", w.created_at, w.revision"
+              " (account_id, is_timely, " SSH_CREDENTIAL_WRITTEN("") ", created_at, revision)"
+            " SELECT w.account_id, true, " SSH_CREDENTIAL_WRITTEN("w.") ", w.created_at, w.revision"
             " FROM wanted AS w"
             " WHERE EXISTS (SELECT FROM claim)"
         "), c AS ("

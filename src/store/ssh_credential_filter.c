@@ -4,16 +4,15 @@
  * A list is in the order of identifiers, which contain the time of their creation.  So a range of
  * created_at is also a range of identifiers, and the statement reads those alone.  A row that was
  * inserted with psql, or came from elsewhere, may have another created_at than its identifier says:
- * it is untimely.  An index has all untimely rows (sql/schema.sql).  Those of the range widen
- * the range of identifiers, so no row is missed. */
+ * it is untimely.  A column says so, and an index has those rows (sql/schema.sql).  Those of the
+ * range widen the range of identifiers, so no row is missed. */
 #include "store/ssh_credential_filter.h"
 
 #include "base/ident.h"
 #include "store/executor.h"
 #include "store/ssh_credential.h"
 
-/* An identifier's time and created_at differ by at most 1 s in a row that the responder created,
- * and by at most 1.6 s in a row that is not untimely. */
+/* An identifier's time and created_at differ by at most 1.6 s in a row that is not untimely. */
 #define MARGIN_MS 2000
 
 /* Columns of the credential c. */
@@ -22,23 +21,6 @@ const struct filter_member ssh_credential_filter_members[] = {
     SSH_CREDENTIAL_MEMBERS(FILTER_MEMBER, "c")
     {.name = NULL},
 };
-/* clang-format on */
-
-/* The predicate of the index ssh_credential_untimely, word for word.  The first 7 of an
- * identifier's 27 digits count units of 62^20 / 2^112 ms. */
-/* clang-format off */
-#define DIGIT(position)                                                                            \
-    "strpos('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz',"                     \
-          " substr(u.id, " position ", 1))"
-#define IS_UNTIMELY                                                                                \
-    "abs(((((((" DIGIT("7") "::float8"                                                             \
-             " * 62 + " DIGIT("8") ")"                                                             \
-            " * 62 + " DIGIT("9") ")"                                                              \
-           " * 62 + " DIGIT("10") ")"                                                              \
-          " * 62 + " DIGIT("11") ")"                                                               \
-         " * 62 + " DIGIT("12") ")"                                                                \
-        " * 62 + " DIGIT("13") " - 57731386987) * 0.13566701687887962"                             \
-        " - date_part('epoch', u.created_at - timestamptz '1970-01-01 00:00:00+00')) > 1.5"
 /* clang-format on */
 
 /* The numbers of parameters; 0: there is none. */
@@ -66,7 +48,7 @@ static void write_untimely(struct buf *sql, const char *min_or_max, const struct
     buf_printf(sql,
                "(SELECT %s(u.id) FROM adit.ssh_credential AS u"
                " WHERE u.account_id = " CALLER_ACCOUNT
-               " AND " CALLER_IN_ACCOUNT("u") " AND " IS_UNTIMELY,
+               " AND " CALLER_IN_ACCOUNT("u") " AND NOT u.is_timely",
                min_or_max);
     if (bounds->from)
         buf_printf(sql, " AND u.created_at >= $%d::timestamptz", bounds->from);

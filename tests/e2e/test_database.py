@@ -109,7 +109,7 @@ class Role(Case):
             "api_key_use|account_id,api_key_id",
             "mutual_tls_module|account_id,edge_id,revision",
             "oauth_module|account_id,edge_id,incarnation,revision,route_id",
-            "ssh_credential|account_id,created_at,fingerprint,id,key_type,owner_id,public_key,"
+            "ssh_credential|account_id,created_at,fingerprint,id,is_timely,key_type,owner_id,public_key,"
             "revision,standing"])
 
     def test_grants_of_a_gateway_are_exactly_these(self):
@@ -156,10 +156,18 @@ class Role(Case):
             made = self.assert_ok(self.admin.post("/ssh_credentials", samples.credential()), 201)
             path = "/ssh_credentials/" + made["id"]
             self.assert_ok(self.admin.patch(path, {"description": "x"}))
+            # No caller's row, and of another standing.
+            self.stack.psql(
+                "BEGIN; INSERT INTO adit.ssh_credential (account_id, id, owner_id, key_type, fingerprint,"
+                " public_key, standing) SELECT account_id, 'sshcr_' || repeat('x', 27), owner_id, key_type,"
+                " fingerprint, public_key, 'own' FROM adit.ssh_credential WHERE id = '%s';"
+                " UPDATE adit.ssh_credential SET acl = '{bind:a.example}' WHERE standing = 'own'; ROLLBACK"
+                % made["id"], user="adit")
             self.assert_ok(self.admin.delete(path), 204)
         finally:
             self.stack.psql("GRANT EXECUTE ON FUNCTION adit.new_revision(), adit.renew_revision(),"
                             " adit.is_rekeying(jsonb, jsonb), adit.own_key_of_caller(text),"
+                            " adit.is_timely(text, timestamptz),"
                             " adit.public_key_owners(regclass, text, text, bigint) TO PUBLIC")
 
     def test_nobody_else_connects(self):

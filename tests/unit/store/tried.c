@@ -156,7 +156,7 @@ static void rename_credential(struct ssh_credential *credential, const char *id)
 
     snprintf(sql, sizeof sql,
              "BEGIN; SET LOCAL session_replication_role = replica;"
-             " UPDATE adit.ssh_credential SET id = '%s' WHERE id = '%s'; COMMIT",
+             " UPDATE adit.ssh_credential SET id = '%s', is_timely = false WHERE id = '%s'; COMMIT",
              id, credential->id.s);
     database_run(tried.owner, sql);
     credential->id = text_of(id);
