@@ -38,7 +38,9 @@ DECLARE
             {"function": "is_rekeying"},
             {"function": "public_key_owners"},
             {"function": "own_key_of_caller"},
-            {"function": "is_timely"}
+            {"function": "is_timely"},
+            {"function": "refuse_shared_key"},
+            {"function": "next_standing"}
         ],
         "adit_gateway": [
             {"table": "migration", "may": ["SELECT"]},

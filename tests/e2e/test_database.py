@@ -168,6 +168,8 @@ class Role(Case):
             self.stack.psql("GRANT EXECUTE ON FUNCTION adit.new_revision(), adit.renew_revision(),"
                             " adit.is_rekeying(jsonb, jsonb), adit.own_key_of_caller(text),"
                             " adit.is_timely(text, timestamptz),"
+                            " adit.refuse_shared_key(regclass, text, text, text),"
+                            " adit.next_standing(regclass, text, text, text, text, text, text[], text[]),"
                             " adit.public_key_owners(regclass, text, text, bigint) TO PUBLIC")
 
     def test_nobody_else_connects(self):
@@ -211,8 +213,9 @@ class Functions(Case):
         unpinned = ["record_%s_%s" % (table, verb) for table in self.RECORDED
                     for verb in ("created", "deleted", "updated")]
         self.assertEqual(sorted(row for row in rows if not row.endswith("|t")),
-                         sorted(name + "|f" for name in [*unpinned, "renew_revision", "limit_public_key",
-                                                 "public_key_owners", "own_key_of_caller"]))
+                         sorted(name + "|f" for name in [*unpinned, "renew_revision", "renew_credential",
+                                                 "limit_public_key", "public_key_owners",
+                                                 "own_key_of_caller"]))
 
     def test_recorders_know_every_column(self):
         """A migration that adds a column, or lets one be NULL, calls adit.make_recorder() again."""
