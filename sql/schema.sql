@@ -783,8 +783,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION adit.renew_revision() IS 'Gives a module that changes its next revision.';
-CREATE TRIGGER renew_revision BEFORE UPDATE ON adit.oauth_module
-    FOR EACH ROW EXECUTE FUNCTION adit.renew_revision();
 CREATE TRIGGER renew_revision BEFORE UPDATE ON adit.mutual_tls_module
     FOR EACH ROW EXECUTE FUNCTION adit.renew_revision();
 
@@ -795,22 +793,34 @@ CREATE TRIGGER renew_revision BEFORE UPDATE ON adit.mutual_tls_module
 --
 -- "aditctl secrets rekey" changes none of these columns, so it signs nobody out.  "aditctl restore" and
 -- "aditctl apply" change them as everybody does.  The trigger comes after keep_columns of
--- sql/optional/citus.sql and before renew_revision: triggers run in the order of their names.
-CREATE FUNCTION adit.renew_incarnation() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+-- sql/optional/citus.sql: triggers run in the order of their names.
+CREATE FUNCTION adit.renew_oauth_module() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF OLD.provider IS DISTINCT FROM NEW.provider OR OLD.client_id IS DISTINCT FROM NEW.client_id
-       OR OLD.cookie_prefix IS DISTINCT FROM NEW.cookie_prefix THEN
+    IF OLD OPERATOR(pg_catalog.=) NEW THEN
+        RETURN NEW;
+    END IF;
+    IF pg_catalog.current_setting('adit.rekey', true) OPERATOR(pg_catalog.=) 'on' THEN
+        IF adit.is_rekeying(pg_catalog.to_jsonb(OLD), pg_catalog.to_jsonb(NEW)) THEN
+            RETURN NEW;
+        END IF;
+    END IF;
+    IF (OLD.provider OPERATOR(pg_catalog.<>) NEW.provider) IS NOT FALSE
+       AND NOT (OLD.provider IS NULL AND NEW.provider IS NULL)
+       OR (OLD.client_id OPERATOR(pg_catalog.<>) NEW.client_id) IS NOT FALSE
+       AND NOT (OLD.client_id IS NULL AND NEW.client_id IS NULL)
+       OR (OLD.cookie_prefix OPERATOR(pg_catalog.<>) NEW.cookie_prefix) IS NOT FALSE
+       AND NOT (OLD.cookie_prefix IS NULL AND NEW.cookie_prefix IS NULL) THEN
         NEW.incarnation := adit.new_revision();
     END IF;
+    NEW.revision := adit.new_revision();
     RETURN NEW;
 END
 $$;
-COMMENT ON FUNCTION adit.renew_incarnation() IS
-    'Ends the sessions of visitors when a module selects another application or cookie_prefix.';
-REVOKE ALL ON FUNCTION adit.renew_incarnation() FROM PUBLIC;
-CREATE TRIGGER renew_incarnation BEFORE UPDATE OF provider, client_id, cookie_prefix ON adit.oauth_module
-    FOR EACH ROW EXECUTE FUNCTION adit.renew_incarnation();
+COMMENT ON FUNCTION adit.renew_oauth_module() IS
+    'Gives a module that changes its next revision, and ends the sessions of visitors when it selects another application or cookie_prefix.';
+REVOKE ALL ON FUNCTION adit.renew_oauth_module() FROM PUBLIC;
+CREATE TRIGGER renew_oauth_module BEFORE UPDATE ON adit.oauth_module
+    FOR EACH ROW EXECUTE FUNCTION adit.renew_oauth_module();
 
 -- Identifiers begin with the time at which they were made: milliseconds since 1970, of which the first 7 of 27
 -- digits count units of 62^20 / 2^112.

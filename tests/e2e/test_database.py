@@ -214,8 +214,8 @@ class Functions(Case):
                     for verb in ("created", "deleted", "updated")]
         self.assertEqual(sorted(row for row in rows if not row.endswith("|t")),
                          sorted(name + "|f" for name in [*unpinned, "renew_revision", "renew_credential",
-                                                 "limit_public_key", "public_key_owners",
-                                                 "own_key_of_caller"]))
+                                                 "renew_oauth_module", "limit_public_key",
+                                                 "public_key_owners", "own_key_of_caller"]))
 
     def test_recorders_know_every_column(self):
         """A migration that adds a column, or lets one be NULL, calls adit.make_recorder() again."""
