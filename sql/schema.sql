@@ -889,7 +889,7 @@ COMMENT ON FUNCTION adit.own_key_of_caller(text) IS
 -- A public key is no secret, and whoever adds a grant to somebody else's key can take it away again, which
 -- ends the sessions that stand on it.  So whoever has an API key for own credentials alone adds none to a
 -- key that is in a credential of another owner, and has at most 500 of a key, so that others come in.  What
--- such an API key has stored is marked by mark_standing() and supersede(), below.  A User or Bot has at
+-- such an API key has stored is marked by next_standing() and supersede(), below.  A User or Bot has at
 -- most 1,000 credentials from such keys (more by as many as are inserted at the same moment): each may have
 -- 60 KB, and whoever revokes, exports or prunes waits for all of them.  Operators, and API keys that may change
 -- everything, are not bound by that.
@@ -899,7 +899,7 @@ COMMENT ON FUNCTION adit.own_key_of_caller(text) IS
 -- credentials of a key on.  So the limit is exact unless more than 500 transactions insert the same key at
 -- once.  A transaction that is not READ COMMITTED counts what its snapshot shows, and its own rows.  So an
 -- operator's may miss what an own key stores at the same moment: "aditctl apply" and "restore" look for that
--- once they have committed, and mark_standing() marks it when its owner changes it.
+-- once they have committed, and next_standing() marks it when its owner changes it.
 CREATE FUNCTION adit.limit_public_key() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     n_all pg_catalog.int8;
@@ -932,6 +932,11 @@ BEGIN
                 SCHEMA = 'adit', TABLE = 'ssh_credential';
         END IF;
     END IF;
+    PERFORM FROM adit.public_key_owners(TG_RELID, NEW.account_id, NEW.fingerprint, 1);
+    IF NOT FOUND THEN
+        RETURN NEW;
+    END IF;
+    PERFORM pg_catalog.set_config('adit.shared_key', 'on', true); -- for supersede()
     SELECT pg_catalog.count(*),
         pg_catalog.count(*) FILTER (WHERE c.owner_id OPERATOR(pg_catalog.<>) NEW.owner_id)
     INTO n_all, n_others
@@ -941,18 +946,19 @@ BEGIN
             USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_key_of_others',
             SCHEMA = 'adit', TABLE = 'ssh_credential';
     END IF;
-    IF n_all OPERATOR(pg_catalog.<) 500 THEN
-        RETURN NEW;
+    IF n_all OPERATOR(pg_catalog.>=) 500 THEN
+        PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(
+            pg_catalog.concat(NEW.account_id, ' ', NEW.fingerprint), 0));
+        SELECT pg_catalog.count(*) INTO n_all
+        FROM adit.public_key_owners(TG_RELID, NEW.account_id, NEW.fingerprint, 1000) AS c;
+        IF is_limited OR n_all OPERATOR(pg_catalog.>=) 1000 THEN
+            RAISE 'too many credentials of the account have the public key: "ssh_credential_key_limit"'
+                USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_key_limit',
+                SCHEMA = 'adit', TABLE = 'ssh_credential';
+        END IF;
     END IF;
-    PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(
-        pg_catalog.concat(NEW.account_id, ' ', NEW.fingerprint), 0));
-    SELECT pg_catalog.count(*) INTO n_all
-    FROM adit.public_key_owners(TG_RELID, NEW.account_id, NEW.fingerprint, 1000) AS c;
-    IF is_limited OR n_all OPERATOR(pg_catalog.>=) 1000 THEN
-        RAISE 'too many credentials of the account have the public key: "ssh_credential_key_limit"'
-            USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_key_limit',
-            SCHEMA = 'adit', TABLE = 'ssh_credential';
-    END IF;
+    NEW.standing := adit.next_standing(TG_RELID, NEW.account_id, NEW.fingerprint, NEW.owner_id,
+                                       NEW.standing, NEW.standing, NEW.acl, NEW.acl);
     RETURN NEW;
 END
 $$;
@@ -961,31 +967,6 @@ COMMENT ON FUNCTION adit.limit_public_key() IS
 REVOKE ALL ON FUNCTION adit.limit_public_key() FROM PUBLIC;
 CREATE TRIGGER limit_public_key BEFORE INSERT ON adit.ssh_credential
     FOR EACH ROW EXECUTE FUNCTION adit.limit_public_key();
-
--- While another owner has a key from somebody who may change everything, what an API key for own credentials
--- has stored of it grants nothing, and it stays so when the other's credential goes: otherwise the owner's key
--- would suddenly carry rules of somebody else.  KEY_COUNTS in src/store/key_walk.h reads this.
---
--- A superseded credential grants again once an API key that may change everything gives it more, or an
--- operator writes another standing.  Whoever takes a rule out of it wants less, and no answer says that it is
--- superseded.
---
--- The trigger comes after limit_public_key, which says what is own: triggers run in the order of their names.
-CREATE FUNCTION adit.mark_standing() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    IF EXISTS (SELECT FROM adit.public_key_owners(TG_RELID, NEW.account_id, NEW.fingerprint, 1000) AS c
-               WHERE c.owner_id <> NEW.owner_id AND c.standing <> 'superseded') THEN
-        NEW.standing := 'superseded';
-    END IF;
-    RETURN NEW;
-END
-$$;
-COMMENT ON FUNCTION adit.mark_standing() IS
-    'Marks a credential from an API key for own credentials that is stored beside one of another owner.';
-REVOKE ALL ON FUNCTION adit.mark_standing() FROM PUBLIC;
-CREATE TRIGGER mark_standing BEFORE INSERT ON adit.ssh_credential
-    FOR EACH ROW WHEN (NEW.standing = 'own') EXECUTE FUNCTION adit.mark_standing();
 
 -- Where several owners have a key, each login has the rules of all, and ends if one of them goes.  So an API
 -- key for own credentials neither changes nor deletes what others share.
@@ -1018,7 +999,13 @@ CREATE TRIGGER leave_shared_key BEFORE DELETE ON adit.ssh_credential
     FOR EACH ROW WHEN (OLD.standing <> 'superseded')
     EXECUTE FUNCTION adit.leave_shared_key();
 
--- What a credential's standing becomes by a change.
+-- While another owner has a key from somebody who may change everything, what an API key for own credentials
+-- has stored of it grants nothing, and it stays so when the other's credential goes: otherwise the owner's key
+-- would suddenly carry rules of somebody else.  KEY_COUNTS in src/store/key_walk.h reads this.
+--
+-- A superseded credential grants again once an API key that may change everything gives it more, or an
+-- operator writes another standing.  Whoever takes a rule out of it wants less, and no answer says that it is
+-- superseded.
 CREATE FUNCTION adit.next_standing(relation regclass, account text, key text, owner text,
                                    old_standing text, new_standing text, old_acl text[], new_acl text[])
 RETURNS text LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -1037,7 +1024,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION adit.next_standing(regclass, text, text, text, text, text, text[], text[]) IS
-    'The standing of a credential that changes: it may get more from somebody who may change everything, or be one from an API key for own credentials beside one of another owner.';
+    'The standing of a credential that is made or changes: it may get more from somebody who may change everything, or be one from an API key for own credentials beside one of another owner.';
 
 -- One trigger does all of it, since each costs an update some microseconds, and more with a WHEN.
 --
@@ -1071,15 +1058,27 @@ CREATE TRIGGER renew_credential BEFORE UPDATE ON adit.ssh_credential
 
 -- It runs after the statement, which may change these credentials itself.  The responder may not write the
 -- column.
-CREATE FUNCTION adit.supersede() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+--
+-- A caller's transaction holds a lock for the key when limit_public_key() looks for others with it.  So the
+-- only ones that come later are of the same statement, and limit_public_key() finds this row when they come.
+-- An operator's transaction holds no lock.
+CREATE FUNCTION adit.supersede() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
+    IF NEW.standing OPERATOR(pg_catalog.<>) 'given'
+       OR TG_OP OPERATOR(pg_catalog.=) 'INSERT'
+       AND pg_catalog.current_setting('adit.caller', true) OPERATOR(pg_catalog.<>) ''
+       AND (pg_catalog.current_setting('adit.shared_key', true) OPERATOR(pg_catalog.=) 'on') IS NOT TRUE THEN
+        RETURN NULL;
+    END IF;
     -- Mostly there is none, and this is planned once.
     IF EXISTS (SELECT FROM adit.public_key_owners(TG_RELID, NEW.account_id, NEW.fingerprint, 1000) AS c
-               WHERE c.owner_id <> NEW.owner_id AND c.standing = 'own') THEN
-        EXECUTE format('UPDATE %s AS c SET standing = ''superseded'' WHERE c.fingerprint = $1'
-            ' AND c.account_id || '''' = $2 AND c.owner_id <> $3 AND c.standing = ''own''',
-            TG_RELID::regclass) USING NEW.fingerprint, NEW.account_id, NEW.owner_id;
+               WHERE c.owner_id OPERATOR(pg_catalog.<>) NEW.owner_id
+               AND c.standing OPERATOR(pg_catalog.=) 'own') THEN
+        EXECUTE pg_catalog.format('UPDATE %s AS c SET standing = ''superseded'''
+            ' WHERE c.fingerprint OPERATOR(pg_catalog.=) $1'
+            ' AND (c.account_id OPERATOR(pg_catalog.||) '''') OPERATOR(pg_catalog.=) $2'
+            ' AND c.owner_id OPERATOR(pg_catalog.<>) $3 AND c.standing OPERATOR(pg_catalog.=) ''own''',
+            TG_RELID::pg_catalog.regclass) USING NEW.fingerprint, NEW.account_id, NEW.owner_id;
     END IF;
     RETURN NULL;
 END
@@ -1088,7 +1087,7 @@ COMMENT ON FUNCTION adit.supersede() IS
     'Marks what API keys for own credentials have stored of a public key that another owner got from somebody who may change everything.';
 REVOKE ALL ON FUNCTION adit.supersede() FROM PUBLIC;
 CREATE TRIGGER supersede AFTER INSERT ON adit.ssh_credential
-    FOR EACH ROW WHEN (NEW.standing = 'given') EXECUTE FUNCTION adit.supersede();
+    FOR EACH ROW EXECUTE FUNCTION adit.supersede();
 CREATE TRIGGER supersede_again AFTER UPDATE ON adit.ssh_credential
     FOR EACH ROW WHEN (NEW.standing = 'given'
                        AND (OLD.standing <> 'given' OR OLD.owner_id <> NEW.owner_id))

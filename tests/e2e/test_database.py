@@ -215,7 +215,8 @@ class Functions(Case):
         self.assertEqual(sorted(row for row in rows if not row.endswith("|t")),
                          sorted(name + "|f" for name in [*unpinned, "renew_revision", "renew_credential",
                                                  "renew_oauth_module", "limit_public_key",
-                                                 "public_key_owners", "own_key_of_caller"]))
+                                                 "public_key_owners", "own_key_of_caller",
+                                                 "supersede"]))
 
     def test_recorders_know_every_column(self):
         """A migration that adds a column, or lets one be NULL, calls adit.make_recorder() again."""

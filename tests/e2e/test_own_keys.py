@@ -275,6 +275,22 @@ class Operators(OwnCase):
             act()
             self.assertIn("superseded", self.standings())
 
+    def test_both_in_one_statement(self):
+        """In either order, by an operator, and for a caller that shares the other's statement."""
+        values = ("'sshcr_' || repeat('%s', 27), '%s', 'own'", "'sshcr_' || repeat('%s', 27), '%s', 'given'")
+        for setting in "", "usr_x ak_x op_x 192.0.2.1":
+            for order in (0, 1), (1, 0):
+                with self.subTest(setting=setting, order=order):
+                    owners = self.person.id, self.account.admin.id
+                    self.stack.psql(
+                        "BEGIN; SET LOCAL adit.caller = '%s'; INSERT INTO adit.ssh_credential (account_id,"
+                        " key_type, fingerprint, public_key, id, owner_id, standing) SELECT '%s', 't',"
+                        " 'SHA256:' || repeat('x', 43), 'k', r.* FROM (VALUES %s) AS r; COMMIT"
+                        % (setting, self.account.id, ", ".join(
+                            "(%s)" % (values[i] % (i, owners[i])) for i in order)))
+                    self.assertEqual(self.standings(), ["given", "superseded"])
+                    self.tearDown()
+
     def test_what_was_given_comes_back(self):
         given = self.store(self.client, "bind:given")
         self.assert_ok(self.client.delete(given), 204)
