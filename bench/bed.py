@@ -253,9 +253,9 @@ class Bed:
         return rate, us
 
     def pgbench_plain(self, operation, seconds, serial, is_quick):
-        rate, _, us = self._pgbench(self.plain[operation.name], seconds, serial,
-                                    0 if is_quick else WARM_UP_S)
-        return rate, us
+        """Returns PostgreSQL's CPU time."""
+        return self._pgbench(self.plain[operation.name], seconds, serial,
+                             0 if is_quick else WARM_UP_S)[2]
 
     def pgbench_owners(self, n_owners, seconds, serials):
         """Returns the rate of a POST by eight sessions, under one owner or one for each."""
