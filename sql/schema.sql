@@ -608,8 +608,8 @@ COMMENT ON FUNCTION adit.is_rekeying(jsonb, jsonb) IS
 -- Writes and replaces adit.record_<kind>_created(), _updated() and _deleted(), each of which writes the
 -- event of that name in one INSERT, and the triggers that call them.  A migration that adds a column to one
 -- of the tables, takes one away, or lets one be NULL, calls this again.  "secrets" are the columns that the
--- record must not hold: their names in "changed" lose "_sealed".  No reader of the record knows incarnation,
--- and every update changes revision, so "changed" names neither.
+-- record must not hold: their names in "changed" lose "_sealed".  No reader of the record knows incarnation and
+-- is_timely, and every update changes revision, so "changed" names none of them.
 --
 -- The responder's statements set adit.caller to "<principal> <API key> <operation> <client's
 -- address>", and aditctl sets adit.operator.  A caller's change has no operator: a pooler may have
@@ -632,7 +632,7 @@ DECLARE
                           ORDER BY regexp_replace(a.attname, '_sealed$', '') COLLATE "C")
         FROM pg_attribute AS a
         WHERE a.attrelid = ('adit.' || kind)::regclass AND a.attname = ANY (columns)
-        AND a.attname <> ALL ('{revision,incarnation}'));
+        AND a.attname <> ALL ('{revision,incarnation,is_timely}'));
     account CONSTANT text := CASE WHEN 'account_id' = ANY (columns) THEN 'ROW.account_id' ELSE 'ROW.id' END;
     resource CONSTANT text := CASE WHEN 'id' = ANY (columns) THEN 'ROW.id'
                               WHEN 'route_id' = ANY (columns)
@@ -829,6 +829,11 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     units float8 := 0;
 BEGIN
+    IF NOT isfinite(created_at) THEN
+        RAISE 'created_at is no time: "ssh_credential_created_at_finite"'
+            USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_created_at_finite',
+            SCHEMA = 'adit', TABLE = 'ssh_credential';
+    END IF;
     FOR i IN 7..13 LOOP
         units := units * 62
             + strpos('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', substr(id, i, 1)) - 1;
@@ -841,7 +846,8 @@ COMMENT ON FUNCTION adit.is_timely(text, timestamptz) IS
 
 -- A caller's statement says that its credential is timely once it has compared the time in the identifier with
 -- now(): they are at most 1 s apart (src/store/ssh_credential.c).  limit_public_key() believes that if
--- created_at is right after now(), and looks at the rows of others.
+-- created_at is right after now(), and looks at the rows of others.  So it trusts sessions of the responder,
+-- which could store a credential that no filter by created_at finds, but each other list and the record.
 CREATE FUNCTION adit.mark_timely() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1060,8 +1066,9 @@ CREATE TRIGGER renew_credential BEFORE UPDATE ON adit.ssh_credential
 -- column.
 --
 -- A caller's transaction holds a lock for the key when limit_public_key() looks for others with it.  So the
--- only ones that come later are of the same statement, and limit_public_key() finds this row when they come.
--- An operator's transaction holds no lock.
+-- only ones of callers that come later are of the same statement, and limit_public_key() finds this row when
+-- they come.  An operator's transaction holds no lock, and looks itself.  One that a hand at psql commits
+-- during this statement is looked for when anything of it changes next: next_standing().
 CREATE FUNCTION adit.supersede() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
     IF NEW.standing OPERATOR(pg_catalog.<>) 'given'

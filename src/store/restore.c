@@ -35,7 +35,7 @@
 #define IS_BY(event) CHANGE_IS_BY(event, "$6::text")
 
 /* Without what differs in rows that are the same to a caller. */
-#define UNSEEN "'{" MEMBER_UNSEEN ",incarnation}'::text[]"
+#define UNSEEN "'{" MEMBER_UNSEEN ",incarnation,is_timely}'::text[]"
 #define SEEN(row) "(" row ") - " UNSEEN
 
 /* How many rules a credential has; NULL: the row is none. */

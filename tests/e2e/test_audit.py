@@ -92,6 +92,9 @@ class Audit(Case):
         self.stack.psql("UPDATE adit.principal SET name = 'n', is_admin = NOT is_admin"
                         " WHERE account_id = '%s'" % self.account.id)
         self.assertEqual(self.changes()[-1]["changed"], ["acl", "metadata"])
+        self.stack.psql("UPDATE adit.ssh_credential SET created_at = created_at - interval '1 day'"
+                        " WHERE account_id = '%s'" % self.account.id)
+        self.assertEqual(self.changes()[-1]["changed"], ["created_at"])
         self.assertEqual(self.events("a.event = 'principal_updated'")[-1]["changed"],
                          ["is_admin", "name"])
         text = json.dumps(self.events())

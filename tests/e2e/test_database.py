@@ -226,7 +226,7 @@ class Functions(Case):
             columns = self.stack.psql(
                 "SELECT attname, attnotnull FROM pg_attribute WHERE attrelid = 'adit.%s'::regclass"
                 " AND attnum > 0 AND NOT attisdropped"
-                " AND attname NOT IN ('revision', 'incarnation')" % table).split()
+                " AND attname NOT IN ('revision', 'incarnation', 'is_timely')" % table).split()
             self.assertGreaterEqual(len(columns), 3)
             for row in columns:
                 column, not_null = row.split("|")
@@ -396,6 +396,8 @@ class Constraints(Case):
             ("a key of 16384", {"public_key": "repeat('x', 16384)"}, None),
             ("a key of 16385", {"public_key": "repeat('x', 16385)"},
              "ssh_credential_public_key_length"),
+            ("made at no time", {"created_at": "'infinity'"}, "ssh_credential_created_at_finite"),
+            ("made before all time", {"created_at": "'-infinity'"}, "ssh_credential_created_at_finite"),
             ("an owner of another account", {"owner_id": literal(self.other.admin.id)},
              "ssh_credential_owner"),
             ("an unknown owner", {"owner_id": "'x'"}, "ssh_credential_owner"),

@@ -93,7 +93,7 @@ class MockProvider:
         self.managed = None
         self.padding = 0  # bytes that make tokens longer
         self.faults = {}
-        self.released = threading.Event()  # ends the faults "held" and "late"
+        self.released = threading.Event()  # ends the faults "held"
         self.requests = []
         self.lock = threading.Lock()
         self.codes = {}
@@ -369,10 +369,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
         form = parse_query(body)
         endpoint = provider.endpoints.get(path)
-        is_late = faults.get(endpoint) == ("late",)  # the request counts at once
         provider.requests.append(endpoint or path)
         try:
-            if endpoint in faults and not is_late:
+            if endpoint in faults:
                 self._fault(*faults[endpoint])
             if endpoint == "authorize" and self.command == "GET":
                 provider.authorize(query, self.headers.get("Accept"))
@@ -385,8 +384,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 provider.list(endpoint, grant, query, self.path.partition("?")[0])
             raise Answer(404, {"message": "Not Found"})
         except Answer as answer:
-            if is_late:
-                provider.released.wait(60)
             self._send(answer)
 
     def _fault(self, kind, value=None):
