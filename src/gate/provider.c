@@ -2,6 +2,7 @@
 /* Signing a visitor in at a provider. */
 #include "gate/provider.h"
 
+#include <stdlib.h>
 #include <strings.h>
 
 #include "base/clock.h"
@@ -423,6 +424,26 @@ static enum provider_outcome ask_list(struct provider_asking *asking, struct tex
     return outcome;
 }
 
+static int compare_texts(const void *a, const void *b)
+{
+    return text_cmp(*(const struct text *)a, *(const struct text *)b);
+}
+
+static void sort_from(struct text_list *list, size_t first)
+{
+    if (list->n > first + 1)
+        qsort(list->items + first, list->n - first, sizeof *list->items, compare_texts);
+}
+
+/* A provider may list the same in another order each time.  The first address is the visitor's
+ * name. */
+static void sort_lists(struct identity *identity)
+{
+    sort_from(&identity->emails, 1);
+    sort_from(&identity->organizations, 0);
+    sort_from(&identity->teams, 0);
+}
+
 enum provider_outcome provider_identify(struct provider_asking *asking, struct text token,
                                         struct identity *identity)
 {
@@ -445,5 +466,7 @@ enum provider_outcome provider_identify(struct provider_asking *asking, struct t
         if (asked & lists[i])
             outcome = ask_list(asking, token, lists[i], identity);
     }
+    if (outcome == PROVIDER_ANSWERED)
+        sort_lists(identity);
     return outcome;
 }

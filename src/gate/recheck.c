@@ -20,9 +20,9 @@
 /* How long a lane waits for another one's answer: as long as that may take. */
 #define FOLLOW_MS (PROVIDER_MS + 1000)
 
-/* A worker that has used a refresh token has stored the next one by then, however slowly the
- * provider gives it; and how often another one looks for it. */
-#define RENEWED_MS (PROVIDER_REQUEST_MS + 1000)
+/* A worker that has used a refresh token has stored the next one by then, unless the provider is
+ * slow; and how often another one looks for it.  It holds a lane meanwhile. */
+#define RENEWED_MS 1000
 #define RENEWED_LOOK_MS 100
 
 void rechecks_free(struct rechecks *rechecks)
@@ -137,6 +137,7 @@ static bool take_answer(struct gate_call *call, const struct recheck *item,
     else if (may_lack)
         return false;
     visitor_session_take_over(session, kept);
+    session->is_unconfirmed = false;
     return !may_lack;
 }
 
@@ -202,6 +203,9 @@ static enum provider_outcome await_tokens(struct gate_call *call, struct visitor
     int64_t deadline_ms = clock_steady_ms() + RENEWED_MS;
     struct error err = {.code = ERR_NONE};
 
+    /* No row is made for a stranger's. */
+    if (session->is_stranger)
+        return PROVIDER_REFUSED;
     while (!session_row_find_tokens(call, session, &err)) {
         if (err.code != ERR_NONE) {
             *why = "the database does not say whether there is a newer token";
@@ -263,23 +267,33 @@ static bool end_session(struct gate_call *call, const struct visitor_session *se
 
 /* Keeps the provider's answer in the row of a session that has one, and of one that held something
  * else before.  So without a row, all cookies of a session hold the same.  What one of them is told
- * counts for the others, too, even if a longer interval, or none, comes. */
+ * counts for the others, too, even if a longer interval, or none, comes.
+ *
+ * Of two answers that come at the same time, no clock says which one is later: the clocks of hosts
+ * differ, and an answer may be on its way for long.  So one that tells something new is not
+ * confirmed, and whoever reads its row asks.  One that says what the row does confirms it, if
+ * nobody has written the row since before the question. */
 static enum session_row_outcome keep_answer(struct gate_call *call,
                                             const struct visitor_session *before,
                                             struct visitor_session *session, struct error *err)
 {
-    bool is_new = session->row ? visitor_session_differs(session->row, session)
-                               : rules_differ(&session->identity, &before->identity);
+    enum session_row_outcome found;
 
     if (session->is_stranger)
         return SESSION_ROW_SAME;
-    return is_new ? session_row_store(call, session, err) : session_row_look(call, session, err);
+    if (session->row ? visitor_session_differs(session->row, session)
+                     : rules_differ(&session->identity, &before->identity)) {
+        session->is_unconfirmed = true;
+        return session_row_store(call, session, err);
+    }
+    found = session_row_look(call, session, err);
+    if (found != SESSION_ROW_SAME || !session->is_unconfirmed)
+        return found;
+    session->is_unconfirmed = false;
+    return session_row_store(call, session, err);
 }
 
-/* Takes over the provider's answer.  *counts: it tells nothing else than the row did, which nobody
- * has written since before the question.  Of two answers that come at the same time, no clock says
- * which one is later: the clocks of hosts differ, and an answer may be on its way for long.  But
- * whoever writes the row asks once more, and all others see that it was written. */
+/* Takes over the provider's answer.  *counts: it is confirmed. */
 static enum provider_outcome take_over(struct gate_call *call, struct visitor_session *session,
                                        const struct identity *identity, bool *counts,
                                        const char **why)
@@ -290,11 +304,11 @@ static enum provider_outcome take_over(struct gate_call *call, struct visitor_se
     session->identity = *identity;
     switch (keep_answer(call, &before, session, &err)) {
     case SESSION_ROW_SAME:
-        *counts = true;
-        if (session->checked < call->now)
+    case SESSION_ROW_WRITTEN:
+        *counts = !session->is_unconfirmed;
+        if (*counts && session->checked < call->now)
             session->checked = call->now;
         return PROVIDER_ANSWERED;
-    case SESSION_ROW_WRITTEN:
     case SESSION_ROW_OVERTAKEN:
         return PROVIDER_ANSWERED;
     case SESSION_ROW_ENDED:

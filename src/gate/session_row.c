@@ -37,6 +37,7 @@ bool session_row_take_over(struct gate_call *call, const struct gate_row *row,
         session->n_renewed = held->n_renewed;
     }
     visitor_session_take_over(session, held);
+    session->is_unconfirmed = held->is_unconfirmed;
     session->row = held;
     session->row_sealed = row->sealed;
     return true;
@@ -131,7 +132,8 @@ enum session_row_outcome session_row_store(struct gate_call *call, struct visito
     struct text sealed;
     enum session_row_outcome found;
 
-    if (session->row && !visitor_session_differs(session->row, session))
+    if (session->row && session->row->is_unconfirmed == session->is_unconfirmed &&
+        !visitor_session_differs(session->row, session))
         return SESSION_ROW_SAME;
     if (!write_row(call, session, &sealed, err))
         return SESSION_ROW_FAILED;

@@ -266,12 +266,6 @@ static bool is_let_in_now(const struct gate_call *call, const struct visitor_ses
     return !session->is_stranger && rules_admit(&call->stored.module.config, &session->identity);
 }
 
-/* Returns whether the provider may say more of a visitor whom the lists do not let in. */
-static bool is_worth_asking(const struct gate_call *call, const struct visitor_session *session)
-{
-    return rules_may_lack(&call->stored.module.config, &session->identity);
-}
-
 /* Returns whether the provider would have to be asked about a session that has no token. */
 static bool lacks_token(const struct gate_call *call, const struct visitor_session *session)
 {
@@ -311,10 +305,9 @@ static enum visit_found try_cookie(struct gate_call *call, struct text value,
         if (is_let_in_now(call, session))
             return found;
     }
-    /* Whoever has many of these does not make the gate look for as many rows.  One that a sign-in
-     * would change hides none: another host's cookie would send the visitor to sign in for ever. */
-    if (!refused->is_there || is_worth_asking(call, session) ||
-        rules_admit(&call->stored.module.config, &refused->session.identity))
+    /* Whoever has many of these does not make the gate look for as many rows.  The newest counts,
+     * so that an older one of another host or path sends nobody to sign in again and again. */
+    if (!refused->is_there || session->issued > refused->session.issued)
         refused->session = *session;
     refused->is_there = true;
     return VISIT_NONE;
@@ -395,9 +388,12 @@ static bool is_too_large(const struct gate_call *call, const struct buf *value)
 
 static bool keep_row(struct gate_call *call, struct visitor_session *session, struct error *err)
 {
+    const struct identity judged = session->identity;
     enum session_row_outcome outcome = session_row_store(call, session, err);
 
-    if (outcome == SESSION_ROW_SAME || outcome == SESSION_ROW_WRITTEN)
+    if (outcome == SESSION_ROW_SAME || outcome == SESSION_ROW_WRITTEN ||
+        (outcome == SESSION_ROW_OVERTAKEN && !session->is_unconfirmed &&
+         !rules_differ(&session->identity, &judged)))
         return true;
     return outcome == SESSION_ROW_FAILED
                ? false

@@ -70,7 +70,7 @@ void visitor_session_write_identity(struct buf *out, const struct visitor_sessio
 {
     packed_put_number(out, LAYOUT);
     buf_add(out, (const char *)session->id, VISITOR_SESSION_ID_LEN);
-    packed_put_number(out, (uint64_t)session->checked);
+    packed_put_number(out, session->is_unconfirmed ? 0 : (uint64_t)session->checked);
     put_identity(out, session);
 }
 
@@ -85,6 +85,7 @@ bool visitor_session_read_identity(struct text bytes, struct arena *arena,
         return false;
     packed_take_bytes(&packed, id, sizeof id);
     read.checked = (int64_t)packed_take_number(&packed, TIME_MAX);
+    read.is_unconfirmed = read.checked == 0;
     take_identity(&packed, &read);
     if (!packed_is_done(&packed) || memcmp(id, session->id, sizeof id) != 0)
         return false;

@@ -33,6 +33,7 @@ struct visitor_session {
 
     /* What its row holds, and its bytes there, in no cookie.  NULL: it has none, as far as this
      * call knows. */
+    bool is_unconfirmed; /* an answer that may not be the last one: the provider is to be asked */
     const struct visitor_session *row;
     struct text row_sealed;
 };

@@ -9,6 +9,7 @@ from adit.case import until
 from adit.clock import Clock
 from adit.gate import Program
 from adit.gate_cases import START, GateCase
+from adit.gate_faults import in_threads
 
 ACME = {"organizations": ["acme"]}
 MANY = ["an-organization-with-a-rather-long-name-%03d" % n for n in range(80)]
@@ -51,13 +52,13 @@ class Losses(GateCase):
         alice["orgs"] = [dict(self.organization, login=name) for name in organizations]
 
     @contextlib.contextmanager
-    def asking(self, endpoint, browser, fault="held"):
+    def asking(self, endpoint, browser):
         """The first worker asks the provider about the browser's visitor, which answers at the end.  Yields the
         list that the worker's answer comes to."""
         mock = self.gate.mock
         mock.requests.clear()
         mock.released.clear()
-        mock.faults[endpoint] = (fault,)
+        mock.faults[endpoint] = ("held",)
         self.at(61)
         found = []
         thread = threading.Thread(target=lambda: found.append(self.ask(self.gates[0], browser)))
@@ -350,9 +351,11 @@ class Losses(GateCase):
     def test_an_answer_that_confirms_another(self):
         """It writes no row, and yet an older one does not replace it."""
         self.addCleanup(setattr, self.gate.mock, "padding", 0)
-        for padding, had_row, late, status in ((0, True, [], 403), (15000, True, [], 403), (0, False, [], 403),
-                                               (0, False, ["acme"], 200), (15000, False, ["acme"], 200)):
-            with self.subTest((padding, had_row, late)):
+        for padding, had_row, late, status, fails in (
+                (0, True, [], 403, False), (15000, True, [], 403, False), (0, False, [], 403, False),
+                (0, False, ["acme"], 200, False), (15000, False, ["acme"], 200, False),
+                (0, True, [], 403, True), (15000, False, ["acme"], 200, True)):
+            with self.subTest((padding, had_row, late, fails)):
                 self.gate.mock.padding = padding
                 self.gate.module(auth_check_interval=60, config={"email_domains": ["example.com"], **ACME})
                 self.join(*([] if had_row or not late else ["acme"]))
@@ -367,7 +370,14 @@ class Losses(GateCase):
                 with self.asking("teams", slow) as found:
                     self.join(*late)
                     self.assertEqual(self.ask(self.gates[1], quick), 200)
-                self.assertEqual(found, [200])
+                    if fails:  # ... the question that confirms the older answer
+                        self.gate.mock.faults["user"] = ("status", "502")
+                self.assertEqual(found, [503 if fails else 200])
+                if fails:
+                    self.assertEqual(self.ask(self.gates[1], quick.copy()), 503)
+                    self.gate.mock.faults.clear()
+                    for gate in self.gates:
+                        until(lambda gate=gate: self.ask(gate, slow.copy()) != 503, "the next question")
                 self.everywhere(status, browser, slow, quick)
 
     def test_strangers_stay_strangers(self):
@@ -393,43 +403,58 @@ class Losses(GateCase):
                 self.passes(self.gate.sign_in("alice", browser=thief)[1])
                 self.everywhere(200, thief)
 
-    def test_a_strangers_cookie_of_another_path(self):
-        """It does not send a visitor to sign in for ever whom the lists do not let in now."""
-        self.gate.module(auth_check_interval=0, config={"organizations": ["other"]})
-        self.join("acme")
-        old = self.signed_in("alice")
-        self.join()
-        new = self.signed_in("alice")
-        self.gate.module(auth_check_interval=0, config=ACME)
-        self.assertEqual(self.ask(self.gates[0], old.copy()), 401)
-        name, own = new.session()
-        for first, last in ((own, old.session()[1]), (old.session()[1], own)):
-            new.cookies = {(name, "/"): "%s; %s=%s" % (first, name, last)}
-            self.assertEqual(self.ask(self.gates[0], new.copy()), 403)
+    def test_strangers_cookies_of_several_paths(self):
+        """The newest counts, so that a sign-in always changes something: an older one neither sends the visitor
+        to sign in for ever, nor hides one that a list names by now."""
+        sessions = []
+        for seconds, organizations in enumerate(([], ["acme"], [])):
+            self.gate.module(auth_check_interval=60, config={"organizations": ["other"]})
+            self.join(*organizations)
+            self.at(seconds)
+            sessions.append(self.signed_in("alice"))
+        self.gate.module(auth_check_interval=60, config=ACME)
+        self.at(60)  # the oldest is due
+        self.gate.mock.revoke("alice")
+        both = self.gate.browser()
+        for older, newer, status in ((0, 1, 401), (1, 2, 403), (0, 2, 403)):
+            name, older = sessions[older].session()
+            newer = sessions[newer].session()[1]
+            for first, last in ((older, newer), (newer, older)):
+                both.cookies = {(name, "/"): "%s; %s=%s" % (first, name, last)}
+                self.assertEqual([self.ask(gate, both.copy()) for gate in self.gates], [status] * 2)
 
-    def test_a_slow_token_answer(self):
-        """A worker waits as long for the tokens that another one gets as that may take."""
+    def test_a_session_that_outgrows_its_cookie(self):
+        """All requests of a page make its row at once, and pass."""
         mock = self.gate.mock
         self.addCleanup(setattr, mock, "data", mock.data)
         mock.data = copy.deepcopy(mock.data)
-        mock.data["refresh"]["rotates"] = True
+        mock.data["refresh"]["rotates"] = False
+        self.addCleanup(mock.__dict__.update, expiring=mock.expiring, padding=mock.padding)
         mock.expiring = True
-        self.addCleanup(setattr, mock, "expiring", False)
         self.join("acme")
-        slow = self.signed_in("alice")
-        quick = slow.copy()
+        browser = self.signed_in("alice")
         mock.expire("alice")
-        before = set(mock.refreshes)
-        others = []
-        thread = threading.Thread(target=lambda: others.append(self.ask(self.gates[1], quick)))
-        with self.asking("token", slow, "late") as found:
-            until(lambda: set(mock.refreshes) != before, "the new tokens")
-            thread.start()
-            until(lambda: mock.requests.count("token") == 2, "the second use of the refresh token")
-            thread.join(1.5)  # longer than tokens usually take
-        thread.join()
-        self.assertEqual(found + others, [200] * 2)
-        self.everywhere(200, slow, quick)
+        mock.padding = 15000
+        mock.faults["teams"] = ("slow", "0.3")
+        self.at(61)
+        self.assertEqual(in_threads(12, lambda n: self.ask(self.gates[n % 2], browser.copy())), [200] * 12)
+        self.everywhere(200, browser)
+
+    def test_lists_in_another_order(self):
+        """They tell nothing new."""
+        names = ["acme", *"abcde"]
+        self.join(*names)
+        browser = self.signed_in("alice")
+        row = None
+        for n in range(1, 5):
+            names.reverse()
+            self.join("more", *names)
+            self.at(61 * n)
+            self.gate.mock.requests.clear()
+            self.assertEqual(self.ask(self.gates[n % 2], browser), 200)
+            self.assertEqual(self.gate.mock.requests.count("user"), 1 if row else 2)
+            row = row or self.row_of(browser)
+        self.assertEqual(self.row_of(browser), row)
 
     def test_an_end_that_is_not_stored(self):
         """Whom the provider does not know any more is not sent to sign in before all cookies have ended."""

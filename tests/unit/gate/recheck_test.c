@@ -88,6 +88,24 @@ START_TEST(no_lane)
 }
 END_TEST
 
+/* Whoever reads an answer that may not be the last one asks, whatever the interval. */
+START_TEST(an_answer_that_is_not_confirmed)
+{
+    for (int is_unconfirmed = 0; is_unconfirmed < 2; is_unconfirmed++) {
+        struct visitor_session session = session_of("a", 1);
+        struct visitor_session read = session;
+        struct buf bytes = {0};
+
+        session.checked = 1;
+        session.is_unconfirmed = is_unconfirmed;
+        visitor_session_write_identity(&bytes, &session);
+        ck_assert(visitor_session_read_identity(buf_text(&bytes), &lane.arena, &read));
+        ck_assert_int_eq(read.is_unconfirmed, is_unconfirmed);
+        buf_free(&bytes);
+    }
+}
+END_TEST
+
 Suite *gate_recheck_suite(void)
 {
     Suite *suite = suite_create("gate/recheck");
@@ -96,6 +114,7 @@ Suite *gate_recheck_suite(void)
     tcase_add_checked_fixture(tests, start, end);
     tcase_add_test(tests, many_sessions_of_one_visitor);
     tcase_add_test(tests, no_lane);
+    tcase_add_test(tests, an_answer_that_is_not_confirmed);
     suite_add_tcase(suite, tests);
     return suite;
 }
