@@ -445,17 +445,47 @@ static enum provider_outcome ask_and_keep(struct gate_call *call, struct recheck
     return item->outcome;
 }
 
-/* Waits until no lane asks about the session, or FOLLOW_MS long. */
-static void follow(struct gate_call *call, const struct visitor_session *session)
+/* Who has followed a question may have read a row that it has written since.  Returns false with
+ * *outcome if the session cannot go on. */
+static bool read_row_again(struct gate_call *call, struct visitor_session *session,
+                           enum provider_outcome *outcome)
+{
+    struct error err = {.code = ERR_NONE};
+
+    if (session->is_stranger)
+        return true;
+    switch (session_row_look(call, session, &err)) {
+    case SESSION_ROW_ENDED:
+        *outcome = PROVIDER_REFUSED;
+        return false;
+    case SESSION_ROW_FAILED:
+        log_no_answer(call, error_reason(&err), session);
+        *outcome = PROVIDER_AWAY;
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* Waits until no lane asks about the session, or FOLLOW_MS long.  Returns false with *outcome if
+ * the session cannot go on. */
+static bool follow(struct gate_call *call, struct visitor_session *session,
+                   enum provider_outcome *outcome)
 {
     const struct wait *wait = &call->lane->wait;
     int64_t deadline_ms = clock_steady_ms() + FOLLOW_MS;
     const struct recheck *item;
 
     do {
-        (void)wait->until(wait->context, -1, 0, clock_steady_ms() + LOOK_MS);
+        do {
+            (void)wait->until(wait->context, -1, 0, clock_steady_ms() + LOOK_MS);
+            item = find_recheck(&call->lane->worker->rechecks, session);
+        } while (item && item->is_asking && clock_steady_ms() < deadline_ms);
+        if (!read_row_again(call, session, outcome))
+            return false;
         item = find_recheck(&call->lane->worker->rechecks, session);
     } while (item && item->is_asking && clock_steady_ms() < deadline_ms);
+    return true;
 }
 
 enum provider_outcome recheck(struct gate_call *call, struct visitor_session *session)
@@ -464,6 +494,7 @@ enum provider_outcome recheck(struct gate_call *call, struct visitor_session *se
     struct recheck *item = find_recheck(rechecks, session);
     enum provider_outcome outcome;
     const char *why;
+    bool can_go_on;
 
     if (!text_present(session->token))
         return PROVIDER_REFUSED;
@@ -472,8 +503,10 @@ enum provider_outcome recheck(struct gate_call *call, struct visitor_session *se
             log_no_answer(call, waiting_fault, session);
             return PROVIDER_AWAY;
         }
-        follow(call, session);
+        can_go_on = follow(call, session, &outcome);
         waiting_unfollow(call);
+        if (!can_go_on)
+            return outcome;
         item = find_recheck(rechecks, session);
     }
     if (item && item->is_asking)

@@ -30,7 +30,8 @@ bool session_row_take_over(struct gate_call *call, const struct gate_row *row,
     *held = *session;
     if (!open_row(call, row, held, err))
         return false;
-    if (session->is_in_row) {
+    /* Of tokens that workers have got at the same time, the row has those that all use. */
+    if (session->is_in_row || held->n_renewed == session->n_renewed) {
         session->asked = held->asked;
         session->token = held->token;
         session->refresh = held->refresh;

@@ -440,6 +440,53 @@ class Losses(GateCase):
         self.assertEqual(in_threads(12, lambda n: self.ask(self.gates[n % 2], browser.copy())), [200] * 12)
         self.everywhere(200, browser)
 
+    def test_tokens_of_two_workers(self):
+        """Both have got some at the same time: the row has those that count, and each check asks once."""
+        mock = self.gate.mock
+        self.addCleanup(setattr, mock, "data", mock.data)
+        mock.data = copy.deepcopy(mock.data)
+        mock.data["refresh"]["rotates"] = False
+        mock.expiring = True
+        self.addCleanup(setattr, mock, "expiring", False)
+        self.join("acme")
+        self.at(-61)
+        slow = self.signed_in("alice")
+        self.join("acme", "more")
+        self.at(0)
+        self.assertEqual(self.ask(self.gates[0], slow), 200)
+        quick = slow.copy()
+        mock.expire("alice")
+        with self.asking("token", slow) as found:
+            self.assertEqual(self.ask(self.gates[1], quick), 200)
+        self.at(122)
+        row = self.row_of(quick)
+        mock.requests.clear()
+        self.assertEqual(found + [self.ask(self.gates[1], quick)], [200] * 2)
+        self.assertEqual((mock.requests.count("user"), self.row_of(quick)), (1, row))
+
+    def test_a_page_that_is_told_something_new(self):
+        """A request that has read what is not confirmed yet waits for that, and asks nobody."""
+        mock = self.gate.mock
+        self.join("acme")
+        browser = self.signed_in("alice")
+        self.join("acme", "more")
+        found = []
+        with self.asking("teams", browser.copy()) as first:
+            mock.faults["user"] = ("slow", "0.5")
+        # The question that confirms it has ended: nobody else asks.
+        self.assertEqual((first, mock.requests.count("user")), ([200], 2))
+        self.join("acme")
+        self.at(122)
+        mock.requests.clear()
+        threads = [threading.Thread(target=lambda: found.append(self.ask(self.gates[0], browser.copy())))
+                   for _ in range(2)]
+        threads[0].start()
+        until(lambda: mock.requests.count("user") == 2, "the question that confirms it")
+        threads[1].start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual((found, mock.requests.count("user")), ([200] * 2, 2))
+
     def test_lists_in_another_order(self):
         """They tell nothing new."""
         names = ["acme", *"abcde"]
