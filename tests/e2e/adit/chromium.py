@@ -28,9 +28,10 @@ class Refused(AssertionError):
 
 class Browser:
     """hosts are names of this machine.  The browser resolves no others, so that it reaches only
-    this machine."""
+    this machine.  look_s: how long until() waits before it looks again, in seconds."""
 
-    def __init__(self, *hosts):
+    def __init__(self, *hosts, look_s=0.1):
+        self.look_s = look_s
         self.hosts = hosts
         self.profile = tempfile.mkdtemp(prefix="adit-chromium-")
         to_browser, self._out = os.pipe()
@@ -150,7 +151,7 @@ class Browser:
                 meanwhile()
             if time.monotonic() > deadline:
                 raise AssertionError("%s: not within %g s%s" % (what, DEADLINE_S, said))
-            time.sleep(0.02)
+            time.sleep(self.look_s)
 
     def open(self, url, width, height, is_phone=False):
         self.events.clear()
