@@ -58,7 +58,6 @@ static void judge_visitor(struct gate_call *call, struct visitor_session *sessio
 {
     const struct visitor_session_limits limits = visit_limits(call);
     bool is_due = visitor_session_needs_check(session, &limits, call->now) ||
-                  session->is_unconfirmed ||
                   rules_may_lack(&call->stored.module.config, &session->identity);
     uint32_t n_before = session->n_renewed;
     enum provider_outcome outcome = is_due ? recheck(call, session) : PROVIDER_ANSWERED;

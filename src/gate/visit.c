@@ -271,7 +271,7 @@ static bool lacks_token(const struct gate_call *call, const struct visitor_sessi
 {
     const struct visitor_session_limits limits = visit_limits(call);
 
-    return (visitor_session_needs_check(session, &limits, call->now) || session->is_unconfirmed) &&
+    return visitor_session_needs_check(session, &limits, call->now) &&
            !text_present(session->token);
 }
 

@@ -272,5 +272,6 @@ bool visitor_session_lasts(const struct visitor_session *session,
 bool visitor_session_needs_check(const struct visitor_session *session,
                                  const struct visitor_session_limits *limits, int64_t now)
 {
-    return limits->auth_check_interval > 0 && now - session->checked >= limits->auth_check_interval;
+    return session->is_unconfirmed || (limits->auth_check_interval > 0 &&
+                                       now - session->checked >= limits->auth_check_interval);
 }

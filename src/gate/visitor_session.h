@@ -31,9 +31,10 @@ struct visitor_session {
     struct text refresh;    /* gets another token; absent: there is none */
     uint32_t n_renewed;     /* how often it has got other tokens */
 
+    bool is_unconfirmed; /* its row holds an answer that may not be the last one */
+
     /* What its row holds, and its bytes there, in no cookie.  NULL: it has none, as far as this
      * call knows. */
-    bool is_unconfirmed; /* an answer that may not be the last one: the provider is to be asked */
     const struct visitor_session *row;
     struct text row_sealed;
 };
@@ -88,8 +89,8 @@ MUST_CHECK bool visitor_session_looks_sealed(struct keyring *keyring, struct tex
  * read. */
 #define VISITOR_SESSION_ROW_MAX 24576
 
-/* Appends the bytes of identity, token and when the provider was asked for a row of the database,
- * before sealing.  A failure sets out->failed. */
+/* Appends the bytes of identity, token and when the provider was asked, or that its answer is not
+ * confirmed, for a row of the database, before sealing.  A failure sets out->failed. */
 void visitor_session_write_identity(struct buf *out, const struct visitor_session *session);
 
 /* Reads them back into the session whose id they belong to.  Returns false if they are malformed or
