@@ -217,6 +217,11 @@ void ssh_session_note_gone(struct ssh_session *session, struct text_list kept_id
         is_first = false;
         name_credential(session, ids.items[i]);
     }
+    /* A sweep came before the feed. */
+    if (session->n_named == 0) {
+        for (size_t i = 0; i < ids.n; i++)
+            name_credential(session, ids.items[i]);
+    }
 }
 
 bool ssh_sessions_mark(struct ssh_sessions *sessions, struct text credential_id)

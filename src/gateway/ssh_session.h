@@ -153,8 +153,8 @@ bool ssh_sessions_mark(struct ssh_sessions *sessions, struct text credential_id)
 /* Notes that a session has been judged, and goes on. */
 void ssh_session_note_judged(struct ssh_session *session);
 
-/* Has the log name which credentials of a session are gone, if some are.  kept_ids are those that
- * its key has, in order. */
+/* Has the log name which credentials of a session are gone; if none is, those that the feed has
+ * named; or all, if it has not named any yet.  kept_ids are those that its key has, in order. */
 void ssh_session_note_gone(struct ssh_session *session, struct text_list kept_ids);
 
 /* Finds the processes below each monitor whose client has logged in, unless they are known: sshd

@@ -180,13 +180,18 @@ class Changes(GatewayCase):
 
     def test_change_without_an_event(self):
         """A sweep finds what left no event, here because triggers are off."""
-        path, key, tunnel = self.opened()
         _, _, other = self.opened()
-        self.standing(tunnel, other)
-        self.stack.psql("SET session_replication_role = replica;"
-                        "DELETE FROM adit.ssh_credential WHERE id = '%s'" % path.rpartition("/")[2])
-        self.assertTrue(have_ended([tunnel]))
-        self.assertEqual(self.lost(key), path.rpartition("/")[2])
+        for change in ("DELETE FROM adit.ssh_credential",
+                       "UPDATE adit.ssh_credential SET acl = '{bind:a.example.com}',"
+                       " revision = revision + 1"):
+            with self.subTest(change):
+                path, key, tunnel = self.opened()
+                ident = path.rpartition("/")[2]
+                self.standing(tunnel)
+                self.stack.psql("SET session_replication_role = replica; %s WHERE id = '%s'"
+                                % (change, ident))
+                self.assertTrue(have_ended([tunnel]))
+                self.assertEqual(self.lost(key), ident)
         self.assertTrue(other.stands())
 
     def test_operator_ends_a_session(self):
