@@ -38,9 +38,7 @@ static void refuse_visitor(struct gate_call *call, struct visitor_session *sessi
 {
     struct text set_cookie = {.s = NULL};
     struct error err = {.code = ERR_NONE};
-    bool may_have_row =
-        session->row ||
-        (!session->is_stranger && rules_admit(&call->stored.module.config, &session->identity));
+    bool may_have_row = session->row || visit_lets_in(call, session);
     enum visit_news news = may_have_row ? VISIT_ALLOWED : VISIT_REFUSED;
 
     if (is_new && !visit_keep(call, session, news, &set_cookie, &err)) {
@@ -52,8 +50,7 @@ static void refuse_visitor(struct gate_call *call, struct visitor_session *sessi
 }
 
 /* Judges a session that lasts, by the lists as they are now.  If these may name what it lacks, the
- * provider is asked again, or the visitor signs in again; so does a stranger whom they let in now.
- */
+ * provider is asked again, or the visitor signs in again. */
 static void judge_visitor(struct gate_call *call, struct visitor_session *session)
 {
     const struct visitor_session_limits limits = visit_limits(call);
@@ -62,18 +59,16 @@ static void judge_visitor(struct gate_call *call, struct visitor_session *sessio
     uint32_t n_before = session->n_renewed;
     enum provider_outcome outcome = is_due ? recheck(call, session) : PROVIDER_ANSWERED;
     bool is_renewed = session->n_renewed > n_before;
-    bool is_listed = outcome == PROVIDER_ANSWERED &&
-                     rules_admit(&call->stored.module.config, &session->identity);
+    bool is_let_in = outcome == PROVIDER_ANSWERED && visit_lets_in(call, session);
 
     if (outcome == PROVIDER_REFUSED ||
-        (outcome == PROVIDER_ANSWERED &&
-         (is_listed ? session->is_stranger : login_may_tell_more(call, session))))
+        (outcome == PROVIDER_ANSWERED && !is_let_in && login_may_let_in(call, session)))
         login_begin(call);
     else if (outcome == PROVIDER_AWAY)
         refuse_visitor(call, session, HTML_PAGE_CHECK_AWAY, is_renewed);
     else if (outcome != PROVIDER_ANSWERED)
         refuse_visitor(call, session, HTML_PAGE_NOT_SET_UP, is_renewed);
-    else if (is_listed)
+    else if (is_let_in)
         pass(call, session, is_due);
     else {
         gate_call_log(call, LOG_LEVEL_DEBUG, "not let in", NULL, &session->identity);

@@ -28,11 +28,13 @@ static bool was_asked_for(const struct text_list *list, struct text word)
     return false;
 }
 
-bool login_may_tell_more(struct gate_call *call, const struct visitor_session *session)
+bool login_may_let_in(struct gate_call *call, const struct visitor_session *session)
 {
     struct provider_client client;
     struct text_list scopes;
 
+    if (rules_admit(&call->stored.module.config, &session->identity))
+        return true;
     if (!application_fill(call, &client) || !provider_scopes(&client, &call->lane->arena, &scopes))
         return false;
     for (size_t i = 0; i < scopes.n; i++) {

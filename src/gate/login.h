@@ -15,8 +15,9 @@ void login_finish(struct gate_call *call);
 /* Signs the visitor out. */
 void login_end(struct gate_call *call);
 
-/* Returns whether a new sign-in may tell more of the visitor than the session knows: the module's
- * lists need what was not asked for or not given, or it asks for a scope that was not asked for. */
-MUST_CHECK bool login_may_tell_more(struct gate_call *call, const struct visitor_session *session);
+/* Returns whether a new sign-in may let a visitor in whom the session does not: the module's lists
+ * need what was not asked for or not given, or it asks for a scope that was not asked for, or the
+ * lists let a stranger in now. */
+MUST_CHECK bool login_may_let_in(struct gate_call *call, const struct visitor_session *session);
 
 #endif

@@ -141,11 +141,6 @@ static bool take_answer(struct gate_call *call, const struct recheck *item,
     return !may_lack;
 }
 
-static bool is_admitted(const struct gate_call *call, const struct visitor_session *session)
-{
-    return rules_admit(&call->stored.module.config, &session->identity);
-}
-
 static void log_no_answer(struct gate_call *call, const char *why,
                           const struct visitor_session *session)
 {
@@ -159,7 +154,7 @@ static void keep_tokens(struct gate_call *call, struct visitor_session *session)
 {
     struct error err = {.code = ERR_NONE};
 
-    if ((session->row || (!session->is_stranger && is_admitted(call, session))) &&
+    if ((session->row || visit_lets_in(call, session)) &&
         !session_row_store_tokens(call, session, &err))
         gate_call_log(call, LOG_LEVEL_WARNING, "cannot keep the provider's new tokens",
                       error_reason(&err), &session->identity);

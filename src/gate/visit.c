@@ -259,9 +259,7 @@ static enum visit_found judge_found(struct gate_call *call, bool must_live,
     return must_live ? VISIT_NONE : VISIT_FOUND;
 }
 
-/* A stranger's session lets nobody in: nothing would tell that it has ended, or what the provider
- * has said since, because strangers fill no table. */
-static bool is_let_in_now(const struct gate_call *call, const struct visitor_session *session)
+bool visit_lets_in(const struct gate_call *call, const struct visitor_session *session)
 {
     return !session->is_stranger && rules_admit(&call->stored.module.config, &session->identity);
 }
@@ -298,11 +296,11 @@ static enum visit_found try_cookie(struct gate_call *call, struct text value,
         return VISIT_NONE;
     /* What a row says counts, and not what the cookie does. */
     if (session->is_in_row || find_session_row(call, visitor_session_id_text(session, id)) ||
-        is_let_in_now(call, session)) {
+        visit_lets_in(call, session)) {
         found = judge_found(call, true, session, err);
         if (found != VISIT_FOUND || lacks_token(call, session))
             return found == VISIT_UNKNOWN ? found : VISIT_NONE;
-        if (is_let_in_now(call, session))
+        if (visit_lets_in(call, session))
             return found;
     }
     /* Whoever has many of these does not make the gate look for as many rows.  The newest counts,
@@ -395,9 +393,9 @@ static bool keep_row(struct gate_call *call, struct visitor_session *session, st
         (outcome == SESSION_ROW_OVERTAKEN && !session->is_unconfirmed &&
          !rules_differ(&session->identity, &judged)))
         return true;
-    return outcome == SESSION_ROW_FAILED
-               ? false
-               : error_cause(err, ERR_INTERNAL, "another worker has written the session's row");
+    if (outcome != SESSION_ROW_FAILED)
+        (void)error_cause(err, ERR_INTERNAL, "another worker has written the session's row");
+    return false;
 }
 
 bool visit_keep(struct gate_call *call, struct visitor_session *session, enum visit_news news,

@@ -20,6 +20,11 @@ enum visit_found {
 MUST_CHECK enum visit_found visit_find(struct gate_call *call, struct visitor_session *session,
                                        struct error *err);
 
+/* Returns whether the session lets its visitor in now: the lists do, and it is no stranger's.
+ * Nothing would tell that a stranger's has ended, or what the provider has said since, because
+ * strangers fill no table. */
+MUST_CHECK bool visit_lets_in(const struct gate_call *call, const struct visitor_session *session);
+
 /* Returns the durations of the route's module. */
 struct visitor_session_limits visit_limits(const struct gate_call *call);
 
