@@ -54,13 +54,13 @@ struct gate_waiting {
     struct address_network from; /* all zero: not told apart */
     uint32_t asks_for;           /* the module's account and provider, as a checksum; 0: unknown */
     uint64_t visitor;            /* see waiting_visitor(); 0: unknown, somebody signs in */
-    bool is_admitted;            /* for a visitor who is signed in, and whom the lists let in */
+    bool is_admitted;            /* for a visitor who is signed in, and no stranger */
 };
 
 /* What visitors cause. */
 enum gate_cause {
     GATE_LOGINS,    /* that came back */
-    GATE_CHECKS,    /* questions about visitors; of an address: if no list lets them in */
+    GATE_CHECKS,    /* questions about visitors; of an address: strangers */
     GATE_WAYS_BACK, /* long ones, which are stored */
     GATE_ROWS,      /* of a visitor at a route, by signing in and out */
     GATE_N_CAUSES

@@ -25,6 +25,9 @@
 #define RENEWED_MS 1000
 #define RENEWED_LOOK_MS 100
 
+/* How often tokens are renewed for one question. */
+#define RENEW_TRIES 2
+
 void rechecks_free(struct rechecks *rechecks)
 {
     for (size_t i = 0; i < RECHECKS_MAX; i++)
@@ -77,11 +80,12 @@ static bool knows_row(const struct recheck *item, const struct visitor_session *
     return row == item->rows[0] || row == item->rows[1];
 }
 
-/* Returns whether somebody's answer serves this session.  One that is ahead of the clock does not:
+/* Returns whether somebody's answer serves this session, which asks since since_ms: one that was
+ * asked for later does, however long the provider took.  One that is ahead of the clock does not:
  * the clock was set back, and nobody knows its age.  Without an interval, the provider is asked for
  * lists that have come, and once for a page. */
 static bool is_fresh(const struct gate_call *call, const struct recheck *item,
-                     const struct visitor_session *session)
+                     const struct visitor_session *session, int64_t since_ms)
 {
     int64_t interval = call->stored.module.auth_check_interval;
     int64_t age = call->now - item->checked;
@@ -90,7 +94,8 @@ static bool is_fresh(const struct gate_call *call, const struct recheck *item,
     if (item->outcome != PROVIDER_ANSWERED)
         return is_of_this_page;
     return knows_row(item, session) && item->checked >= session->checked &&
-           age >= -SEALED_CLOCK_S && (interval > 0 ? age < interval : is_of_this_page);
+           age >= -SEALED_CLOCK_S &&
+           (item->begun_ms > since_ms || (interval > 0 ? age < interval : is_of_this_page));
 }
 
 /* Reads a kept answer, as if it were the session's row, with newer tokens that the session has.
@@ -190,12 +195,12 @@ static bool can_renew(struct gate_call *call, struct provider_client *client, co
 }
 
 /* Another worker may have used the refresh token just now: it stores what it got in a moment.
- * Returns PROVIDER_REFUSED if nothing comes. */
+ * Returns PROVIDER_REFUSED if nothing comes in most_ms. */
 static enum provider_outcome await_tokens(struct gate_call *call, struct visitor_session *session,
-                                          const char **why)
+                                          int most_ms, const char **why)
 {
     const struct wait *wait = &call->lane->wait;
-    int64_t deadline_ms = clock_steady_ms() + RENEWED_MS;
+    int64_t deadline_ms = clock_steady_ms() + most_ms;
     struct error err = {.code = ERR_NONE};
 
     /* No row is made for a stranger's. */
@@ -213,21 +218,38 @@ static enum provider_outcome await_tokens(struct gate_call *call, struct visitor
     return PROVIDER_ANSWERED;
 }
 
-/* Gets new tokens, and asks with them.  A token ends by itself: that says nothing of the visitor.
- */
-static enum provider_outcome ask_anew(struct gate_call *call, struct provider_asking *asking,
-                                      struct visitor_session *session, struct identity *identity)
+/* Gets new tokens.  Another worker may have got some while the provider was asked with the ones
+ * before: a refresh token that is used twice may end everything. */
+static enum provider_outcome get_tokens(struct gate_call *call, struct provider_asking *asking,
+                                        struct visitor_session *session)
 {
     struct provider_tokens tokens;
-    enum provider_outcome outcome = provider_refresh(asking, session->refresh, &tokens);
+    enum provider_outcome outcome = await_tokens(call, session, 0, &asking->why);
 
+    if (outcome != PROVIDER_REFUSED)
+        return outcome;
+    outcome = provider_refresh(asking, session->refresh, &tokens);
     if (outcome == PROVIDER_ANSWERED)
         renew_tokens(call, session, &tokens);
     else if (outcome == PROVIDER_REFUSED)
-        outcome = await_tokens(call, session, &asking->why);
-    if (outcome != PROVIDER_ANSWERED)
-        return outcome;
-    return provider_identify(asking, session->token, identity);
+        outcome = await_tokens(call, session, RENEWED_MS, &asking->why);
+    return outcome;
+}
+
+/* Gets new tokens, and asks with them.  A token ends by itself, and a provider may keep only the
+ * one that it gave last, maybe to another worker: that says nothing of the visitor. */
+static enum provider_outcome ask_anew(struct gate_call *call, struct provider_asking *asking,
+                                      struct visitor_session *session, struct identity *identity)
+{
+    enum provider_outcome outcome = PROVIDER_REFUSED;
+
+    for (int i = 0; outcome == PROVIDER_REFUSED && i < RENEW_TRIES; i++) {
+        outcome = get_tokens(call, asking, session);
+        if (outcome != PROVIDER_ANSWERED)
+            return outcome;
+        outcome = provider_identify(asking, session->token, identity);
+    }
+    return outcome;
 }
 
 /* The application knows a visitor by an address, or by the provider's identifier.  A list of
@@ -325,16 +347,10 @@ static enum provider_outcome ask_with_tokens(struct gate_call *call, struct prov
                                              struct visitor_session *session,
                                              struct identity *identity)
 {
-    enum provider_outcome said, outcome = PROVIDER_AWAY;
-    int64_t begun_us;
+    int64_t begun_us = clock_steady_us();
+    enum provider_outcome said, outcome;
 
-    asking->fetcher = waiting_begin_fetch(call, &session->identity);
-    if (!asking->fetcher) {
-        asking->why = waiting_fault;
-        return PROVIDER_AWAY;
-    }
-    begun_us = clock_steady_us();
-    waiting_count_question(call, &session->identity);
+    waiting_count_question(call, session);
     said = outcome = provider_identify(asking, session->token, identity);
     if (outcome == PROVIDER_REFUSED && text_present(session->refresh)) {
         outcome = PROVIDER_AWAY;
@@ -342,7 +358,6 @@ static enum provider_outcome ask_with_tokens(struct gate_call *call, struct prov
             outcome = said = ask_anew(call, asking, session, identity);
     }
     counts_question(call->lane->worker->counts, said, begun_us);
-    waiting_end_fetch(call, asking->fetcher);
     return outcome;
 }
 
@@ -368,9 +383,9 @@ static enum provider_outcome judge_answer(struct gate_call *call, struct visitor
 
 static enum provider_outcome ask_until_it_counts(struct gate_call *call,
                                                  struct provider_client *client,
-                                                 struct visitor_session *session, const char **why)
+                                                 struct provider_asking *asking,
+                                                 struct visitor_session *session)
 {
-    struct provider_asking asking = {.client = client, .arena = &call->lane->arena};
     struct identity identity;
     bool counts = false;
 
@@ -378,17 +393,33 @@ static enum provider_outcome ask_until_it_counts(struct gate_call *call,
         enum provider_outcome outcome;
 
         client->wants |= session->identity.emails.n > 0 ? IDENTITY_EMAILS : 0;
-        outcome = ask_with_tokens(call, client, &asking, session, &identity);
+        outcome = ask_with_tokens(call, client, asking, session, &identity);
         if (outcome == PROVIDER_ANSWERED)
-            outcome = judge_answer(call, session, &identity, &counts, &asking.why);
-        *why = asking.why;
+            outcome = judge_answer(call, session, &identity, &counts, &asking->why);
         if (outcome != PROVIDER_ANSWERED)
             return outcome;
     }
     if (counts)
         return PROVIDER_ANSWERED;
-    *why = "the provider says something else each time";
+    asking->why = "the provider says something else each time";
     return PROVIDER_AWAY;
+}
+
+/* In one lane for all questions: a follower who took it in between would have this one fail. */
+static enum provider_outcome ask_in_lane(struct gate_call *call, struct provider_client *client,
+                                         struct visitor_session *session, const char **why)
+{
+    struct provider_asking asking = {.client = client,
+                                     .arena = &call->lane->arena,
+                                     .fetcher = waiting_begin_fetch(call, session),
+                                     .why = waiting_fault};
+    enum provider_outcome outcome = PROVIDER_AWAY;
+
+    if (asking.fetcher)
+        outcome = ask_until_it_counts(call, client, &asking, session);
+    waiting_end_fetch(call, asking.fetcher);
+    *why = asking.why;
+    return outcome;
 }
 
 static enum provider_outcome ask_provider(struct gate_call *call, struct visitor_session *session)
@@ -399,7 +430,7 @@ static enum provider_outcome ask_provider(struct gate_call *call, struct visitor
 
     if (!application_fill(call, &client))
         return PROVIDER_REFUSED;
-    outcome = ask_until_it_counts(call, &client, session, &why);
+    outcome = ask_in_lane(call, &client, session, &why);
     if (outcome == PROVIDER_AWAY)
         log_no_answer(call, why, session);
     else if (outcome == PROVIDER_NOT_SET_UP)
@@ -418,17 +449,17 @@ static enum provider_outcome ask_provider(struct gate_call *call, struct visitor
 static enum provider_outcome ask_and_keep(struct gate_call *call, struct recheck *item,
                                           struct visitor_session *session)
 {
-    uint32_t n_before = session->n_renewed;
     uint64_t row_before = visitor_session_row(session);
 
     *item = (struct recheck){.visitor = waiting_visitor(call, &session->identity),
                              .is_asking = true,
+                             .begun_ms = clock_steady_ms(),
                              .until_ms = INT64_MAX,
                              .answer = item->answer};
     memcpy(item->id, session->id, VISITOR_SESSION_ID_LEN);
     item->outcome = ask_provider(call, session);
     buf_clear(&item->answer);
-    if (item->outcome == PROVIDER_ANSWERED || session->n_renewed > n_before)
+    if (item->outcome == PROVIDER_ANSWERED || text_present(session->refresh))
         visitor_session_write_identity(&item->answer, session);
     if (item->answer.failed)
         item->outcome = PROVIDER_AWAY;
@@ -483,8 +514,20 @@ static bool follow(struct gate_call *call, struct visitor_session *session,
     return true;
 }
 
+/* Tokens that no row could take are in the worker's answer alone, however old that is. */
+static void take_kept_tokens(struct gate_call *call, const struct recheck *item,
+                             struct visitor_session *session)
+{
+    const struct visitor_session *kept =
+        item->answer.len > 0 ? read_answer(call, item, session) : NULL;
+
+    if (kept)
+        visitor_session_take_tokens(session, kept);
+}
+
 enum provider_outcome recheck(struct gate_call *call, struct visitor_session *session)
 {
+    const int64_t since_ms = clock_steady_ms();
     struct rechecks *rechecks = &call->lane->worker->rechecks;
     struct recheck *item = find_recheck(rechecks, session);
     enum provider_outcome outcome;
@@ -494,7 +537,7 @@ enum provider_outcome recheck(struct gate_call *call, struct visitor_session *se
     if (!text_present(session->token))
         return PROVIDER_REFUSED;
     if (item && item->is_asking) {
-        if (!waiting_follow(call, &session->identity)) {
+        if (!waiting_follow(call, session)) {
             log_no_answer(call, waiting_fault, session);
             return PROVIDER_AWAY;
         }
@@ -506,9 +549,12 @@ enum provider_outcome recheck(struct gate_call *call, struct visitor_session *se
     }
     if (item && item->is_asking)
         return PROVIDER_AWAY;
-    if (item && is_fresh(call, item, session) && take_answer(call, item, session, &outcome))
+    if (item && is_fresh(call, item, session, since_ms) &&
+        take_answer(call, item, session, &outcome))
         return outcome;
-    why = waiting_why_not_ask(call, &session->identity);
+    if (item)
+        take_kept_tokens(call, item, session);
+    why = waiting_why_not_ask(call, session);
     if (why) {
         log_no_answer(call, why, session);
         return PROVIDER_AWAY;

@@ -20,6 +20,7 @@ struct recheck {
     unsigned char id[VISITOR_SESSION_ID_LEN];
     uint64_t visitor; /* see waiting_visitor() */
     bool is_asking;
+    int64_t begun_ms; /* when the first question began, on the steady clock */
     enum provider_outcome outcome;
     int64_t checked;   /* seconds since 1970 */
     int64_t until_ms;  /* how long the outcome holds, on the steady clock; 0: it is unused */

@@ -279,6 +279,16 @@ struct refused {
     struct visitor_session session;
 };
 
+/* Of two sessions that the lists do not let in, returns whether the first counts.  A stranger's, of
+ * another host maybe, hides no visitor whom the provider may let in again.  Else the newer counts,
+ * so that an older one sends nobody to sign in again and again. */
+static bool comes_before(const struct visitor_session *session, const struct visitor_session *other)
+{
+    if (session->is_stranger != other->is_stranger)
+        return other->is_stranger;
+    return session->issued > other->issued;
+}
+
 /* Looks for the session of a cookie.  Keeps one that the lists do not let in. */
 static enum visit_found try_cookie(struct gate_call *call, struct text value,
                                    struct visitor_session *session, struct refused *refused,
@@ -303,9 +313,8 @@ static enum visit_found try_cookie(struct gate_call *call, struct text value,
         if (visit_lets_in(call, session))
             return found;
     }
-    /* Whoever has many of these does not make the gate look for as many rows.  The newest counts,
-     * so that an older one of another host or path sends nobody to sign in again and again. */
-    if (!refused->is_there || session->issued > refused->session.issued)
+    /* Whoever has many of these does not make the gate look for as many rows. */
+    if (!refused->is_there || comes_before(session, &refused->session))
         refused->session = *session;
     refused->is_there = true;
     return VISIT_NONE;

@@ -4,7 +4,6 @@
 
 #include "base/base62.h"
 #include "base/clock.h"
-#include "gate/rules.h"
 #include "http/header.h"
 
 /* Visitors who are signed in may have so many requests of one page wait for one answer.  The other
@@ -54,7 +53,7 @@ static int n_strangers(const struct gate_worker *worker)
     return n;
 }
 
-/* Strangers of its network do not count against a visitor whom the lists let in. */
+/* Strangers of its network do not count against a visitor whom the lists have let in. */
 static int n_own(const struct gate_worker *worker, const struct gate_waiting *wanted,
                  unsigned char n_bytes)
 {
@@ -131,23 +130,19 @@ uint64_t waiting_visitor(const struct gate_call *call, const struct identity *wh
     return text_hash(who->subject) + number_of_modules(call);
 }
 
-static bool lists_admit(const struct gate_call *call, const struct identity *who)
-{
-    return who && rules_admit(&call->stored.module.config, who);
-}
-
-static struct gate_waiting waiting_of(const struct gate_call *call, const struct identity *who)
+static struct gate_waiting waiting_of(const struct gate_call *call,
+                                      const struct visitor_session *session)
 {
     return (struct gate_waiting){.from = address_of(call),
                                  .asks_for = number_of_modules(call),
-                                 .visitor = who ? waiting_visitor(call, who) : 0,
-                                 .is_admitted = lists_admit(call, who)};
+                                 .visitor = session ? waiting_visitor(call, &session->identity) : 0,
+                                 .is_admitted = session && !session->is_stranger};
 }
 
-static bool begin_waiting(struct gate_call *call, const struct identity *who)
+static bool begin_waiting(struct gate_call *call, const struct visitor_session *session)
 {
     struct gate_worker *worker = call->lane->worker;
-    const struct gate_waiting wanted = waiting_of(call, who);
+    const struct gate_waiting wanted = waiting_of(call, session);
 
     if (!has_lane(worker, &wanted))
         return false;
@@ -156,8 +151,7 @@ static bool begin_waiting(struct gate_call *call, const struct identity *who)
     return true;
 }
 
-/* Ends what this call has begun: by now the visitor may have another identity, or other lists
- * count. */
+/* Ends what this call has begun. */
 static void end_waiting(struct gate_call *call)
 {
     struct gate_worker *worker = call->lane->worker;
@@ -173,11 +167,11 @@ static void end_waiting(struct gate_call *call)
         worker->waiting[at] = worker->waiting[--worker->n_waiting];
 }
 
-bool waiting_follow(struct gate_call *call, const struct identity *who)
+bool waiting_follow(struct gate_call *call, const struct visitor_session *session)
 {
     struct gate_worker *worker = call->lane->worker;
 
-    if (worker->n_following >= FOLLOWING_MAX || !begin_waiting(call, who))
+    if (worker->n_following >= FOLLOWING_MAX || !begin_waiting(call, session))
         return false;
     worker->n_following++;
     return true;
@@ -198,17 +192,17 @@ static uint32_t number_of_network(const struct address_network *from)
     return crc32_of(widest.bytes, sizeof widest.bytes);
 }
 
-struct fetcher *waiting_begin_fetch(struct gate_call *call, const struct identity *who)
+struct fetcher *waiting_begin_fetch(struct gate_call *call, const struct visitor_session *session)
 {
     struct gate_worker *worker = call->lane->worker;
-    const struct gate_waiting own = waiting_of(call, who);
+    const struct gate_waiting own = waiting_of(call, session);
     const struct turn turn = {.wait = &call->lane->wait,
                               .asks_for = own.asks_for,
                               .from = number_of_network(&own.from),
                               .visitor = own.visitor};
     struct fetcher *fetcher;
 
-    if (!begin_waiting(call, who))
+    if (!begin_waiting(call, session))
         return NULL;
     fetcher = fetcher_new(&turn, &worker->turns, worker->gate->authorities);
     if (!fetcher)
@@ -333,19 +327,19 @@ bool waiting_may_leave_row(struct gate_call *call, const struct identity *who)
     return true;
 }
 
-const char *waiting_why_not_ask(struct gate_call *call, const struct identity *who)
+const char *waiting_why_not_ask(struct gate_call *call, const struct visitor_session *session)
 {
-    if (visitor_of(call, who)->n[GATE_CHECKS] >= WAITING_VISITOR_CHECKS_MAX)
+    if (visitor_of(call, &session->identity)->n[GATE_CHECKS] >= WAITING_VISITOR_CHECKS_MAX)
         return "too many checks of this visitor in 10 minutes";
-    if (!lists_admit(call, who) && !may_cause(call, GATE_CHECKS, WAITING_CHECKS_MAX))
+    if (session->is_stranger && !may_cause(call, GATE_CHECKS, WAITING_CHECKS_MAX))
         return "too many checks of this address in 10 minutes";
     return NULL;
 }
 
-void waiting_count_question(struct gate_call *call, const struct identity *who)
+void waiting_count_question(struct gate_call *call, const struct visitor_session *session)
 {
-    visitor_of(call, who)->n[GATE_CHECKS]++;
-    if (!lists_admit(call, who))
+    visitor_of(call, &session->identity)->n[GATE_CHECKS]++;
+    if (session->is_stranger)
         count_cause(call, GATE_CHECKS);
 }
 

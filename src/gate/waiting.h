@@ -15,23 +15,25 @@ extern const char waiting_fault[];
  * session, that tells most of them apart. */
 uint64_t waiting_visitor(const struct gate_call *call, const struct identity *who);
 
-/* who, in these, is the visitor who is signed in; NULL: somebody signs in.  Some lanes are for
- * nobody but those whom the lists let in. */
+/* session, in these, is that of a visitor who is signed in; NULL: somebody signs in.  Some lanes
+ * are for nobody but those whom the lists have let in: also if the provider has said since, maybe
+ * by mistake, that they would not now. */
 
 /* Notes that this lane waits for another one that asks a provider.  Returns false if too many wait
  * already, so, in all, of the visitor or of the address; waiting_unfollow() ends it. */
-MUST_CHECK bool waiting_follow(struct gate_call *call, const struct identity *who);
+MUST_CHECK bool waiting_follow(struct gate_call *call, const struct visitor_session *session);
 void waiting_unfollow(struct gate_call *call);
 
 /* Notes that this lane waits for a provider.  Returns a fetcher to ask it with, which
  * waiting_end_fetch() frees.  Returns NULL if too many lanes wait already, in all, of the visitor
  * or of the address, or memory is short; that needs no end. */
-MUST_CHECK struct fetcher *waiting_begin_fetch(struct gate_call *call, const struct identity *who);
+MUST_CHECK struct fetcher *waiting_begin_fetch(struct gate_call *call,
+                                               const struct visitor_session *session);
 void waiting_end_fetch(struct gate_call *call, struct fetcher *fetcher);
 
 /* What one address may do in WAITING_STORED_MS, at each worker, a /64 of IPv6 as much as one, a /56
- * twice and a /48 four times as much: come back with logins, have providers asked about visitors
- * whom no list lets in, and have long ways back stored.  Of the last, there are so many in all, and
+ * twice and a /48 four times as much: come back with logins, have providers asked about strangers,
+ * and have long ways back stored.  Of the last, there are so many in all, and
  * an eighth of those that are left for an address. */
 #define WAITING_STORED_MS ((int64_t)600 * 1000)
 #define WAITING_LOGINS_MAX 1000
@@ -55,11 +57,12 @@ MUST_CHECK bool waiting_may_keep(struct gate_call *call);
 MUST_CHECK bool waiting_may_leave_row(struct gate_call *call, const struct identity *who);
 
 /* Returns NULL if a provider may be asked about a visitor who is signed in, or why it may not,
- * static: too often about the visitor, or if no list lets the visitor in, from the address: such a
- * session is never ended, and may be asked about as long as it lasts. */
-MUST_CHECK const char *waiting_why_not_ask(struct gate_call *call, const struct identity *who);
+ * static: too often about the visitor, or about strangers from the address: a stranger's session is
+ * never ended, and may be asked about as long as it lasts. */
+MUST_CHECK const char *waiting_why_not_ask(struct gate_call *call,
+                                           const struct visitor_session *session);
 
 /* Counts such a question. */
-void waiting_count_question(struct gate_call *call, const struct identity *who);
+void waiting_count_question(struct gate_call *call, const struct visitor_session *session);
 
 #endif

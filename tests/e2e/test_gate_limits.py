@@ -38,12 +38,13 @@ class Limits(GateCase):
         with Program(self.gate, ("-w", "1"), self.clock.env()) as gate:
             yield gate
 
-    def test_checks_of_who_is_not_let_in(self):
+    def test_checks_of_strangers(self):
         """Nothing ends such a session.  So an address may have the provider asked so often only."""
         self.gate.module(auth_check_interval=30)
         self.gate.clock.set(START)
+        lost = self.signed_in("carol")
+        self.gate.module(auth_check_interval=30, config={"email_addresses": ["alice@example.com"]})
         listed, other = self.signed_in("alice"), self.signed_in("bob")
-        self.gate.module(auth_check_interval=30, config={"email_domains": ["example.com"]})
         self.gate.mock.requests.clear()
         with self.one_worker() as gate:
             statuses = []
@@ -52,10 +53,11 @@ class Limits(GateCase):
                 statuses.append(gate.ask(other, REMOTE_ADDR="192.0.2.1")[0])
             self.assertEqual(statuses, [403] * 1000 + [503] * 10)
             self.assertEqual(self.gate.mock.requests.count("user"), 1000)
-            # That is the matter of neither another address nor of who is let in.
+            # That is the matter of neither another address nor of who is let in, or was.
             self.assertEqual(gate.ask(listed, REMOTE_ADDR="192.0.2.1")[0], 200)
+            self.assertEqual(gate.ask(lost, REMOTE_ADDR="192.0.2.1")[0], 403)
             self.assertEqual(gate.ask(other, REMOTE_ADDR="192.0.2.2")[0], 403)
-            self.assertEqual(self.gate.mock.requests.count("user"), 1002)
+            self.assertEqual(self.gate.mock.requests.count("user"), 1003)
             self.assertIn("too many checks of this address in 10 minutes",
                           {line.get("cause") for line in gate.events()})
 
@@ -203,6 +205,38 @@ class Limits(GateCase):
         self.stack.psql(COUNT_QUESTIONS % self.gate.account.id)
         self.addCleanup(self.stack.psql, COUNT_NO_MORE)
         return lambda: int(self.stack.psql("SELECT nextval('public.questions')"))
+
+    def test_an_interval_shorter_than_an_answer_takes(self):
+        """Whoever has waited while a question began needs no other one."""
+        self.gate.module(auth_check_interval=1)
+        self.gate.clock.set(START)
+        browser, other = self.signed_in("alice"), self.signed_in("bob")
+        mock, found = self.gate.mock, []
+        mock.requests.clear()
+        mock.released.clear()
+        self.addCleanup(mock.released.set)
+        self.addCleanup(mock.faults.clear)
+        self.count_questions()
+        with self.one_worker() as gate:
+            threads = [threading.Thread(target=lambda: found.append(gate.ask(browser.copy())[0]))
+                       for _ in range(7)]
+            mock.faults["user"] = ("held",)
+            for n, thread in enumerate(threads, 1):
+                self.clock.set(START + n)
+                thread.start()
+                if n == 1:
+                    until(lambda: mock.requests.count("user") == 1, "the first question")
+                until(lambda n=n: int(self.stack.psql("SELECT last_value FROM public.questions")) == n, "its turn")
+            # The worker has answered this after it has read what the others came for.
+            self.clock.set(START)
+            self.assertEqual(gate.ask(other)[0], 200)
+            self.clock.set(START + 7)
+            mock.faults["user"] = ("slow", "0.3")
+            mock.released.set()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(found, [200] * 7)
+        self.assertEqual(mock.requests.count("user"), 2)
 
     def in_rows(self):
         """Tokens are too large for cookies; modules that check keep them."""

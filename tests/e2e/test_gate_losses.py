@@ -423,6 +423,59 @@ class Losses(GateCase):
                 both.cookies = {(name, "/"): "%s; %s=%s" % (first, name, last)}
                 self.assertEqual([self.ask(gate, both.copy()) for gate in self.gates], [status] * 2)
 
+    def test_a_loss_behind_a_strangers_cookie(self):
+        """A newer cookie of a stranger, of another host maybe, hides nobody whom the provider may let in again: who
+        is due, and whoever has heard something wrong that is not confirmed."""
+        mock = self.gate.mock
+        for name, fails in (("due", False), ("unconfirmed", True)):
+            with self.subTest(name):
+                self.gate.module(auth_check_interval=60, config=ACME)
+                self.join("acme")
+                self.at(0)
+                browser = self.signed_in("alice")
+                self.at(1)
+                stranger = self.signed_in("bob")
+                self.join()
+                self.at(61)
+                if fails:
+                    with self.asking("teams", browser.copy()) as found:
+                        mock.faults["user"] = ("status", "502")
+                    self.assertEqual(found, [503])
+                    mock.faults.clear()
+                    self.gate.module(auth_check_interval=86400, config=ACME)
+                else:
+                    self.assertEqual(self.ask(self.gates[0], browser.copy()), 403)
+                    self.at(122)
+                self.join("acme")
+                name, own = browser.session()
+                other = stranger.session()[1]
+                for first, last in ((own, other), (other, own)):
+                    browser.cookies = {(name, "/"): "%s; %s=%s" % (first, name, last)}
+                    self.assertEqual(self.ask(self.gates[1], browser.copy()), 200)
+
+    def test_tokens_that_no_row_takes(self):
+        """The worker that has got them has the only ones."""
+        mock = self.gate.mock
+        mock.expiring = True
+        self.addCleanup(setattr, mock, "expiring", False)
+        self.join("acme")
+        for fails in (False, True):
+            with self.subTest(fails=fails):
+                self.at(0)
+                browser = self.signed_in("alice")
+                old = browser.copy()
+                mock.expire("alice")
+                self.refuse_rows()
+                if fails:
+                    mock.faults["teams"] = ("status", "502")
+                self.at(61)
+                self.assertEqual(self.ask(self.gates[0], browser), 503 if fails else 200)
+                mock.faults.clear()
+                self.stack.psql("DROP FUNCTION public.refuse() CASCADE")
+                self.at(500)
+                until(lambda: self.ask(self.gates[0], old) != 503, "the next question")
+                self.assertEqual([self.ask(gate, old.copy()) for gate in self.gates], [200] * 2)
+
     def test_a_session_that_outgrows_its_cookie(self):
         """All requests of a page make its row at once, and pass."""
         mock = self.gate.mock
@@ -507,10 +560,7 @@ class Losses(GateCase):
         """Whom the provider does not know any more is not sent to sign in before all cookies have ended."""
         browser = self.signed_in("alice")
         old = browser.copy()
-        self.stack.psql("CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS"
-                        " 'BEGIN RAISE EXCEPTION ''full''; END'; CREATE TRIGGER refuse BEFORE INSERT OR UPDATE"
-                        " ON adit.gate_session EXECUTE FUNCTION public.refuse()")
-        self.addCleanup(self.stack.psql, "DROP FUNCTION IF EXISTS public.refuse() CASCADE")
+        self.refuse_rows()
         self.gate.mock.revoke("alice")
         self.at(61)
         self.assertEqual([self.ask(gate, browser.copy()) for gate in self.gates], [503] * 2)
@@ -518,6 +568,12 @@ class Losses(GateCase):
         until(lambda: self.ask(self.gates[0], browser) == 401, "the end")
         self.gate.module(auth_check_interval=0, config=ACME)
         self.assertEqual([self.ask(gate, old.copy()) for gate in self.gates], [401] * 2)
+
+    def refuse_rows(self):
+        self.stack.psql("CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS"
+                        " 'BEGIN RAISE EXCEPTION ''full''; END'; CREATE TRIGGER refuse BEFORE INSERT OR UPDATE"
+                        " ON adit.gate_session EXECUTE FUNCTION public.refuse()")
+        self.addCleanup(self.stack.psql, "DROP FUNCTION IF EXISTS public.refuse() CASCADE")
 
     def row_of(self, browser):
         """Which row there is, and which change of it."""
