@@ -517,6 +517,40 @@ class Losses(GateCase):
         self.assertEqual(found + [self.ask(self.gates[1], quick)], [200] * 2)
         self.assertEqual((mock.requests.count("user"), self.row_of(quick)), (1, row))
 
+    def test_a_refresh_token_is_used_once(self):
+        """A worker that has asked with a token that has ended looks whether another one has got new ones meanwhile."""
+        mock = self.gate.mock
+        mock.expiring = True
+        self.addCleanup(setattr, mock, "expiring", False)
+        self.join("acme")
+        slow = self.signed_in("alice")
+        quick = slow.copy()
+        mock.expire("alice")
+        with self.asking("user", slow) as found:
+            self.assertEqual(self.ask(self.gates[1], quick), 200)
+        self.assertEqual((found, mock.requests.count("token")), ([200], 1))
+        self.everywhere(200, slow, quick)
+
+    def test_a_provider_that_keeps_one_token(self):
+        """One that another worker's question has ended tells nothing of the visitor."""
+        mock = self.gate.mock
+        self.addCleanup(mock.__dict__.update, data=mock.data, expiring=mock.expiring, keeps_one=False)
+        mock.data = copy.deepcopy(mock.data)
+        mock.data["refresh"]["rotates"] = False
+        mock.expiring = mock.keeps_one = True
+        self.join("acme")
+        self.at(-61)
+        slow = self.signed_in("alice")
+        self.join("acme", "more")
+        self.at(0)
+        self.assertEqual(self.ask(self.gates[0], slow), 200)
+        quick = slow.copy()
+        mock.expire("alice")
+        with self.asking("token", slow) as found:
+            self.assertEqual(self.ask(self.gates[1], quick), 200)
+        self.assertEqual(found, [200])
+        self.everywhere(200, slow, quick)
+
     def test_a_page_that_is_told_something_new(self):
         """A request that has read what is not confirmed yet waits for that, and asks nobody."""
         mock = self.gate.mock

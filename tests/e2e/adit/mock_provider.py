@@ -88,6 +88,7 @@ class MockProvider:
         self.data = load(self.name, folder)
         self.users = copy.deepcopy(self.data["users"])
         self.expiring = False  # GitHub: a GitHub App, whose tokens expire
+        self.keeps_one = False  # whether a new access token ends the one before
         self.client_id = "client-of-" + self.name
         self.client_secret = "secret+of/" + self.name + "="
         self.managed = None
@@ -282,6 +283,8 @@ class MockProvider:
         if not grant:
             refusals = self.data["refusals"]
             raise Answer(*refusals.get("refresh", refusals["code"]))
+        if self.keeps_one:
+            self.expire(grant["user"])
         self._give(grant, rotates)
 
     # ---- the user's endpoints ----
