@@ -28,8 +28,8 @@
  *             READ    in none of them, but read with them
  *             HIDDEN
  *     filter  FILTERED, a filter may name it; UNFILTERED
- *     absent  what a new row has if the body lacks it: EMPTY, an empty text or list; ASIS, NULL,
- *             false or 0.  Of modules, which the model fills in: FILLED, as EMPTY; YES, true
+ *     absent  what a new row has if the body lacks it: EMPTY, an empty text or list; YES, true;
+ *             ASIS, NULL, false or 0.  FILLED: as EMPTY, and statements rely on the model
  *     ...     the rest of its struct field
  *
  * The order is that of answers, of columns and of parameters.

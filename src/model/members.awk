@@ -27,8 +27,6 @@ function add_column(name, kind_, use_, shown, absent, is_key,    i) {
         refuse(name ": no body has a " kind_)
     if (absent !~ (kind_ ~ /^TEXTS?$|^SEALED$/ ? "^(ASIS|EMPTY|FILLED)$" : kind_ == "BOOL" ? "^(ASIS|YES)$" : "^ASIS$"))
         refuse(name ": " absent " is nothing for a " kind_)
-    if (absent ~ /^(FILLED|YES)$/ && table !~ /_MODULE$/)
-        refuse(name ": statements do not fill in " absent)
     i = ++n_of[table]
     column[table, i] = name
     kind[table, i] = kind_

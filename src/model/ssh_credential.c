@@ -73,6 +73,7 @@ bool ssh_credential_read_create(const struct json_node *body, struct arena *aren
 {
     const struct field_reader reader = {.arena = arena};
 
+    fields_fill(ssh_credential_create_fields, ssh_credential_n_create_fields, input);
     return fields_known(body, ssh_credential_create_fields, ssh_credential_n_create_fields, err) &&
            fields_read(body, ssh_credential_create_fields, ssh_credential_n_create_fields, input,
                        &reader, err) &&
