@@ -4,7 +4,7 @@
 // Usage: node evaluate.mjs FOLDER <INPUT
 // FOLDER has the packages.  The input is an object:
 //   now      time.now, RFC 3339
-//   types    {member: "string", "list" or "time"} of obj
+//   types    {member: "string", "list", "time" or "bool"} of obj
 //   rows     a list of objs
 //   filters  a list of [what Adit is asked, what the strict one is asked, and the conforming one]
 // The output is a list with an object per filter:
@@ -38,7 +38,7 @@ function moved(date, sign, duration) {
 
 // The strict checker: it knows the types of obj's members.
 function strictEnvironment(types) {
-  const words = { string: 'string', list: 'list<string>', time: TIME };
+  const words = { string: 'string', list: 'list<string>', time: TIME, bool: 'bool' };
   const schema = Object.fromEntries(
     Object.entries(types).map(([name, type]) => [name, words[type]]));
 

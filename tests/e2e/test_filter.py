@@ -5,9 +5,10 @@ import urllib.parse
 
 from adit import samples
 from adit.case import Case
+from adit.reference import openapi
 
 CREDENTIALS = "/ssh_credentials"
-MEMBERS = "id, created_at, description, metadata, key_type, fingerprint, acl, owner_id"
+MEMBERS = ", ".join(openapi.filtered("ssh_credential"))
 
 
 class Filter(Case):

@@ -10,9 +10,10 @@ from adit.reference import openapi
 from adit.stack import CLEAN_ENV, ROOT
 
 # The members of a credential, by type.
-TYPES = {name: {"TEXT": "string", "TIME": "time", "TEXTS": "list"}[kind]
+TYPES = {name: {"TEXT": "string", "TIME": "time", "TEXTS": "list", "BOOL": "bool"}[kind]
          for name, kind in openapi.filtered("ssh_credential").items()}
 STRINGS = [name for name, kind in TYPES.items() if kind == "string"]
+BOOLS = [name for name, kind in TYPES.items() if kind == "bool"]
 
 RELATIONS = ("==", "!=", "<", "<=", ">", ">=")
 
@@ -177,7 +178,7 @@ class Generator:
         if kind < 0.15:
             whole = self.call()
         elif kind < 0.2:
-            whole = Text(self.random.choice(("true", "false")))
+            whole = Text(self.random.choice(["true", "false", *("obj." + name for name in BOOLS)]))
         elif kind < 0.75 or depth == 0:
             whole = self.comparison()
         else:
