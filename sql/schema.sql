@@ -188,6 +188,7 @@ CREATE TABLE adit.ssh_credential (
     metadata adit.ssh_credential_metadata NOT NULL DEFAULT '',
     acl adit.ssh_credential_acl NOT NULL DEFAULT '{}',
     public_key adit.ssh_public_key NOT NULL,
+    enabled boolean NOT NULL DEFAULT true,
     standing adit.ssh_credential_standing NOT NULL DEFAULT 'given',
     is_timely boolean NOT NULL DEFAULT false,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -218,6 +219,8 @@ COMMENT ON COLUMN adit.ssh_credential.metadata IS 'Whatever the caller keeps her
 COMMENT ON COLUMN adit.ssh_credential.acl IS
     'ACL rules, which add up; without one there is no restriction.';
 COMMENT ON COLUMN adit.ssh_credential.public_key IS 'The public key, byte for byte as it was given.';
+COMMENT ON COLUMN adit.ssh_credential.enabled IS
+    'Whether it grants anything; false: it is paused, as if it were not there.';
 COMMENT ON COLUMN adit.ssh_credential.standing IS
     'given: from somebody who may change everything.  own: from an API key for own credentials alone.  superseded: own, and another owner has got the public key from somebody who may change everything since: it grants nothing.';
 COMMENT ON COLUMN adit.ssh_credential.is_timely IS

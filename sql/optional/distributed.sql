@@ -66,11 +66,11 @@ COMMENT ON FUNCTION adit.meets(bigint, bigint[], bigint[]) IS
 CREATE OR REPLACE FUNCTION adit.create_ssh_credential(
     p_account text, p_digest bytea, p_request text,
     p_id text, p_description text, p_metadata text, p_public_key text, p_key_type text, p_fingerprint text,
-        p_acl text[], p_owner_id text,
+        p_acl text[], p_owner_id text, p_enabled boolean,
     p_ms double precision, p_key text, p_request_digest bytea)
 RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_scope text,
     r_id text, r_created_at timestamptz, r_description text, r_metadata text, r_public_key text, r_acl text[],
-        r_owner_id text, r_revision bigint,
+        r_owner_id text, r_enabled boolean, r_revision bigint,
     r_may_own boolean, r_owner_is_there boolean, r_owner_is_enabled boolean, r_now timestamptz,
     r_same_request boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -113,10 +113,10 @@ BEGIN
        AND may_own AND is_there AND is_enabled AND abs(p_ms - date_part('epoch', now()) * 1000) <= 1000 THEN
         SELECT p_account, clock_timestamp(), adit.new_revision(),
             p_id, coalesce(p_description, ''), coalesce(p_metadata, ''), p_public_key, p_key_type,
-                p_fingerprint, coalesce(p_acl, '{}'), owner_id
+                p_fingerprint, coalesce(p_acl, '{}'), owner_id, p_enabled
         INTO made.account_id, made.created_at, made.revision,
             made.id, made.description, made.metadata, made.public_key, made.key_type, made.fingerprint,
-                made.acl, made.owner_id;
+                made.acl, made.owner_id, made.enabled;
         IF p_key IS NOT NULL THEN
             INSERT INTO adit.idempotency_key AS i (account_id, principal_id, key, request_digest,
                 answer)
@@ -125,10 +125,10 @@ BEGIN
         END IF;
         IF p_key IS NULL OR FOUND THEN
             INSERT INTO adit.ssh_credential (account_id, is_timely, created_at, revision,
-                id, description, metadata, public_key, key_type, fingerprint, acl, owner_id)
+                id, description, metadata, public_key, key_type, fingerprint, acl, owner_id, enabled)
             VALUES (made.account_id, true, made.created_at, made.revision,
                 made.id, made.description, made.metadata, made.public_key, made.key_type, made.fingerprint,
-                    made.acl, made.owner_id);
+                    made.acl, made.owner_id, made.enabled);
             c := made;
             same_request := true;
         END IF;
@@ -138,21 +138,21 @@ BEGIN
     END IF;
     RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope,
         c.id::text, c.created_at::timestamptz, c.description::text, c.metadata::text, c.public_key::text,
-            c.acl::text[], c.owner_id::text, c.revision::bigint,
+            c.acl::text[], c.owner_id::text, c.enabled::boolean, c.revision::bigint,
         may_own, is_there, is_enabled, clock_timestamp(), same_request;
 END
 $$;
 COMMENT ON FUNCTION adit.create_ssh_credential(text, bytea, text,
-    text, text, text, text, text, text, text[], text,
+    text, text, text, text, text, text, text[], text, boolean,
     double precision, text, bytea) IS 'POST /ssh_credentials.';
 
 CREATE OR REPLACE FUNCTION adit.update_ssh_credential(
     p_account text, p_digest bytea, p_request text, p_id text,
-    p_description text, p_metadata text, p_acl text[],
+    p_description text, p_metadata text, p_acl text[], p_enabled boolean,
     p_match bigint[], p_none bigint[])
 RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_scope text,
     r_id text, r_created_at timestamptz, r_description text, r_metadata text, r_public_key text, r_acl text[],
-        r_owner_id text, r_revision bigint,
+        r_owner_id text, r_enabled boolean, r_revision bigint,
     r_is_there boolean, r_is_others boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -167,13 +167,13 @@ BEGIN
     END IF;
     UPDATE adit.ssh_credential AS s
     SET description = coalesce(p_description, s.description), metadata = coalesce(p_metadata, s.metadata),
-        acl = coalesce(p_acl, s.acl)
+        acl = coalesce(p_acl, s.acl), enabled = coalesce(p_enabled, s.enabled)
     WHERE s.account_id = p_account AND s.id = p_id
     AND (NOT k.read_only OR k.scope = 'own')
     AND (NOT k.read_only OR s.owner_id = k.principal_id)
     AND adit.meets(s.revision, p_match, p_none)
     RETURNING s.id::text, s.created_at::timestamptz, s.description::text, s.metadata::text,
-        s.public_key::text, s.acl::text[], s.owner_id::text, s.revision::bigint
+        s.public_key::text, s.acl::text[], s.owner_id::text, s.enabled::boolean, s.revision::bigint
     INTO c;
     IF NOT FOUND AND (NOT k.read_only OR k.scope = 'own') THEN
         SELECT s.owner_id INTO owner_id
@@ -182,12 +182,12 @@ BEGIN
     END IF;
     RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope,
         c.id::text, c.created_at::timestamptz, c.description::text, c.metadata::text, c.public_key::text,
-            c.acl::text[], c.owner_id::text, c.revision::bigint,
+            c.acl::text[], c.owner_id::text, c.enabled::boolean, c.revision::bigint,
         is_there, is_there AND k.scope = 'own' AND owner_id <> k.principal_id;
 END
 $$;
 COMMENT ON FUNCTION adit.update_ssh_credential(text, bytea, text, text,
-    text, text, text[],
+    text, text, text[], boolean,
     bigint[], bigint[]) IS 'PATCH /ssh_credentials/{id}.';
 
 CREATE OR REPLACE FUNCTION adit.delete_ssh_credential(

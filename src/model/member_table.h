@@ -56,6 +56,7 @@
            .invalid = ERR_ACL_RULE)                                                                \
     MEMBER(with, owner_id, TEXT, OWNER, ERR_OWNER_FIXED, SHOWN, FILTERED, ASIS,                    \
            .valid = field_ident_valid, .invalid = ERR_OWNER_ID_MALFORMED)                          \
+    MEMBER(with, enabled, BOOL, CHANGE, ERR_NONE, SHOWN, FILTERED, YES)                            \
     MEMBER(with, revision, NUMBER, SERVER, ERR_NONE, READ, UNFILTERED, ASIS)
 
 /* PROVIDER_MEMBER is for those of the provider's configuration.  Only a provider that has teams has

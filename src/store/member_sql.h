@@ -18,7 +18,7 @@
 
 /* clang-format off */
 
-#define SSH_CREDENTIAL_N_COLUMNS 8
+#define SSH_CREDENTIAL_N_COLUMNS 9
 #define SSH_CREDENTIAL_COLUMNS(row) \
     row "id" ", " \
     row "created_at" ", " \
@@ -27,6 +27,7 @@
     row "public_key" ", " \
     row "acl" ", " \
     row "owner_id" ", " \
+    row "enabled" ", " \
     row "revision"
 #define SSH_CREDENTIAL_TYPES \
     PG_TEXT \
@@ -36,6 +37,7 @@
     PG_TEXT \
     PG_TEXTS \
     PG_TEXT \
+    PG_BOOL \
     PG_BIGINT
 #define SSH_CREDENTIAL_NO_COLUMNS \
     "NULL::text COLLATE \"C\" AS listed_id" ", " \
@@ -45,6 +47,7 @@
     "NULL::text" ", " \
     "NULL::text[]" ", " \
     "NULL::text COLLATE \"C\" AS listed_owner_id" ", " \
+    "NULL::boolean" ", " \
     "NULL::bigint"
 #define SSH_CREDENTIAL_WRITTEN(row) \
     row "id" ", " \
@@ -54,7 +57,8 @@
     row "key_type" ", " \
     row "fingerprint" ", " \
     row "acl" ", " \
-    row "owner_id"
+    row "owner_id" ", " \
+    row "enabled"
 #define SSH_CREDENTIAL_VALUES(owner) \
     "$4::text" ", " \
     "coalesce($5::text, '')" ", " \
@@ -63,7 +67,8 @@
     "$8::text" ", " \
     "$9::text" ", " \
     "coalesce($10::text[], '{}')" ", " \
-    owner
+    owner ", " \
+    "$12::boolean"
 #define SSH_CREDENTIAL_PARAMS \
     "$4::text" ", " \
     "$5::text" ", " \
@@ -72,11 +77,12 @@
     "$8::text" ", " \
     "$9::text" ", " \
     "$10::text[]" ", " \
-    "$11::text"
-#define SSH_CREDENTIAL_PARAM_1 "$12"
-#define SSH_CREDENTIAL_PARAM_2 "$13"
-#define SSH_CREDENTIAL_PARAM_3 "$14"
-#define SSH_CREDENTIAL_PARAM_4 "$15"
+    "$11::text" ", " \
+    "$12::boolean"
+#define SSH_CREDENTIAL_PARAM_1 "$13"
+#define SSH_CREDENTIAL_PARAM_2 "$14"
+#define SSH_CREDENTIAL_PARAM_3 "$15"
+#define SSH_CREDENTIAL_PARAM_4 "$16"
 #define SSH_CREDENTIAL_OWNER "$11"
 #define SSH_CREDENTIAL_WANTED(owner) \
     "$4::text" " AS id" ", " \
@@ -86,17 +92,20 @@
     "$8::text" " AS key_type" ", " \
     "$9::text" " AS fingerprint" ", " \
     "coalesce($10::text[], '{}')" " AS acl" ", " \
-    owner " AS owner_id"
+    owner " AS owner_id" ", " \
+    "$12::boolean" " AS enabled"
 #define SSH_CREDENTIAL_CHANGED(row) \
     "description = coalesce($5::text, " row "description)" ", " \
     "metadata = coalesce($6::text, " row "metadata)" ", " \
-    "acl = coalesce($7::text[], " row "acl)"
+    "acl = coalesce($7::text[], " row "acl)" ", " \
+    "enabled = coalesce($8::boolean, " row "enabled)"
 #define SSH_CREDENTIAL_CHANGE_PARAMS \
     "$5::text" ", " \
     "$6::text" ", " \
-    "$7::text[]"
-#define SSH_CREDENTIAL_CHANGE_PARAM_1 "$8"
-#define SSH_CREDENTIAL_CHANGE_PARAM_2 "$9"
+    "$7::text[]" ", " \
+    "$8::boolean"
+#define SSH_CREDENTIAL_CHANGE_PARAM_1 "$9"
+#define SSH_CREDENTIAL_CHANGE_PARAM_2 "$10"
 
 #define OAUTH_MODULE_N_COLUMNS 16
 #define OAUTH_MODULE_COLUMNS(row, sealed) \

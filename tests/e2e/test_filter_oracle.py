@@ -63,7 +63,8 @@ class Oracle(Case):
             made = cls.client.post(CREDENTIALS, {
                 "public_key": keys[i % len(keys)], "description": cls.random.choice(TEXTS),
                 "metadata": cls.random.choice(TEXTS) * cls.random.choice((1, 1, 2)),
-                "acl": rules, "owner_id": cls.random.choice(owners)})
+                "acl": rules, "owner_id": cls.random.choice(owners),
+                "enabled": cls.random.random() < 0.6})
             assert made.status == 201, made
             idents.append(made.json["id"])
         cls.stack.psql("".join(cls.move(ident, i) for i, ident in enumerate(idents)))

@@ -16,6 +16,7 @@ export interface SshCredential {
     public_key: string;
     acl: string[];
     owner_id: string;
+    enabled: boolean;
 }
 
 export interface SshCredentialList {
@@ -210,7 +211,7 @@ export const MAX_BYTES = {
 
 // What a filter of the resource's list may name.
 export const FILTERED = {
-    ssh_credential: ["id", "created_at", "description", "metadata", "key_type", "fingerprint", "acl", "owner_id"],
+    ssh_credential: ["id", "created_at", "description", "metadata", "key_type", "fingerprint", "acl", "owner_id", "enabled"],
     oauth_module: ["edge_id", "enabled", "email_addresses", "email_domains", "teams", "organizations", "id", "provider", "admits"],
     mutual_tls_module: ["edge_id", "enabled", "certificate_authority_ids", "id"],
     audit_event: ["id", "created_at", "event", "resource", "resource.id", "principal", "principal.id", "api_key_id", "operation_id", "client_address", "operator", "database_user", "changed", "before", "after"],

@@ -80,7 +80,7 @@ START_TEST(every_member)
         .before = text_of("{\"id\": \"sshcr_1\", \"acl\": [], \"metadata\": \"m\\n\\\"\","
                           " \"owner_id\": \"bot_1\", \"revision\": 5, \"account_id\": \"ac_1\","
                           " \"created_at\": \"2026-01-01T05:45:00.9+05:45\","
-                          " \"public_key\": \"k\", \"description\": \"\"}"),
+                          " \"public_key\": \"k\", \"description\": \"\", \"enabled\": true}"),
     };
 
     ck_assert_str_eq(
@@ -94,7 +94,7 @@ START_TEST(every_member)
         "\"operator\":null,\"database_user\":\"adit\",\"changed\":[\"acl\"],"
         "\"before\":{\"id\":\"sshcr_1\",\"uri\":\"http://h/ssh_credentials/sshcr_1\","
         "\"created_at\":\"2026-01-01T00:00:00Z\",\"description\":\"\",\"metadata\":\"m\\n\\\"\","
-        "\"public_key\":\"k\",\"acl\":[],\"owner_id\":\"bot_1\"},\"after\":null}");
+        "\"public_key\":\"k\",\"acl\":[],\"owner_id\":\"bot_1\",\"enabled\":true},\"after\":null}");
 }
 END_TEST
 

@@ -140,7 +140,8 @@ END_TEST
     "{\"id\":\"bot_" DIGITS "\",\"name\":\"b\",\"is_admin\":false,\"is_disabled\":true}\n"         \
     "{\"id\":\"sshcr_" DIGITS                                                                      \
     "\",\"created_at\":\"2026-02-28T00:00:00Z\",\"standing\":\"own\",\"description\":\"d\\\"\","   \
-    "\"metadata\":\"\",\"public_key\":\"" KEY "\\n\",\"acl\":[\"*\"],\"owner_id\":\"u\"}\n"        \
+    "\"metadata\":\"\",\"public_key\":\"" KEY "\\n\",\"acl\":[\"*\"],\"owner_id\":\"u\","          \
+    "\"enabled\":false}\n"                                                                         \
     "{\"edge_id\":\"e\",\"id\":\"r\",\"enabled\":true,\"provider\":{\"provider_b\":{"              \
     "\"client_id\":\"c\",\"client_secret\":{\"digest\":\"k:00112233445566778899aabbccddeeff\"},"   \
     "\"scopes\":[],\"email_addresses\":[],\"email_domains\":[\"a.example\"]}},"                    \

@@ -109,7 +109,8 @@ START_TEST(key_is_kept_as_given)
     ck_assert(text_eq(input.public_key, text_of(" " PUBLIC_KEY " me@host\r\n")));
     ck_assert(text_eq(input.key_type, text_of("ssh-ed25519")));
     ck_assert(text_begins(input.fingerprint, "SHA256:"));
-    ck_assert(!input.description.s && !input.metadata.s && !input.owner_id.s && !input.acl.given);
+    ck_assert(input.description.s && input.description.len == 0 && input.metadata.len == 0);
+    ck_assert(!input.owner_id.s && input.acl.given && input.acl.n == 0 && input.enabled);
     json_free(&top);
     arena_free(&arena);
 }
@@ -168,7 +169,7 @@ START_TEST(message_of_a_change)
     ck_assert(!read_text(read_update, "{\"x\":1}", &arena, &top, &err));
     ck_assert_str_eq(err.msg,
                      "The member x is unknown. This object takes: id, description, metadata, "
-                     "acl.");
+                     "acl, enabled.");
     json_free(&top);
     arena_free(&arena);
 }
@@ -185,6 +186,7 @@ START_TEST(written_whole)
         .public_key = text_of(PUBLIC_KEY "\n"),
         .acl = {.items = rules, .n = 2, .given = true},
         .owner_id = text_of("usr_1"),
+        .enabled = true,
     };
     struct buf out = {0};
 
@@ -194,7 +196,7 @@ START_TEST(written_whole)
                      "\"created_at\":\"2026-02-01T00:00:00Z\",\"description\":\"d\\n\","
                      "\"metadata\":\"{\\\"m\\\":\\\"\xC3\xA9/\\\"}\","
                      "\"public_key\":\"" PUBLIC_KEY "\\n\",\"acl\":[\"*\",\"bind:a=\\\"\"],"
-                     "\"owner_id\":\"usr_1\"}");
+                     "\"owner_id\":\"usr_1\",\"enabled\":true}");
     buf_free(&out);
 }
 END_TEST
@@ -214,7 +216,7 @@ START_TEST(written_with_nothing_set)
     ck_assert_str_eq(out.data, "{\"id\":\"sshcr_1\",\"uri\":\"http://h/ssh_credentials/sshcr_1\","
                                "\"created_at\":\"1970-01-01T00:00:00Z\",\"description\":\"\","
                                "\"metadata\":\"\",\"public_key\":\"k\",\"acl\":[],"
-                               "\"owner_id\":\"bot_1\"}");
+                               "\"owner_id\":\"bot_1\",\"enabled\":false}");
     buf_free(&out);
 }
 END_TEST

@@ -210,7 +210,7 @@ START_TEST(keys_are_found_by_their_digest)
     expect_digest("mutual_tls_module_get", ", 'x'");
     expect_digest("ssh_decision_few", ", 'x', 9");
     expect_digest("audit_event_get", ", 1");
-    expect_digest("ssh_credential_quick_update", ", 'x', 'x', 'x', 'x', '{}'");
+    expect_digest("ssh_credential_quick_update", ", 'x', 'x', 'x', 'x', '{}', true");
     expect_digest("ssh_credential_delete", ", 'x', 'x', NULL, NULL");
     expect_digest("mutual_tls_module_quick_put", ", 'x', 'x', true, '{}'");
 }

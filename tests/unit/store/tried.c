@@ -146,7 +146,8 @@ struct ssh_credential tried_input(const char *fingerprint)
 {
     return (struct ssh_credential){.public_key = text_of("the key \xC3\xA9\n"),
                                    .key_type = text_of(TRIED_TYPE),
-                                   .fingerprint = text_of(fingerprint)};
+                                   .fingerprint = text_of(fingerprint),
+                                   .enabled = true};
 }
 
 /* Bypasses the triggers, so that the revision stays. */
