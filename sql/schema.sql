@@ -1042,7 +1042,8 @@ COMMENT ON FUNCTION adit.next_standing(regclass, text, text, text, text, text, t
 -- one of the other owner's credential does.
 CREATE FUNCTION adit.renew_credential() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF OLD.acl OPERATOR(pg_catalog.<>) NEW.acl AND OLD.standing OPERATOR(pg_catalog.<>) 'superseded' THEN
+    IF (OLD.acl OPERATOR(pg_catalog.<>) NEW.acl OR OLD.enabled OPERATOR(pg_catalog.<>) NEW.enabled)
+       AND OLD.standing OPERATOR(pg_catalog.<>) 'superseded' THEN
         PERFORM adit.refuse_shared_key(TG_RELID, OLD.account_id, OLD.fingerprint, OLD.owner_id);
     END IF;
     IF OLD.standing OPERATOR(pg_catalog.<>) 'given' OR NEW.standing OPERATOR(pg_catalog.<>) 'given' THEN

@@ -111,7 +111,7 @@ struct search {
     struct text name; /* absent, or the target's host: a gateway opens a domain on its port */
     bool lists_names; /* also list credentials that permit only the name */
     int64_t n_seen;
-    int64_t n_superseded;   /* not among those */
+    int64_t n_uncounted;    /* not among those */
     struct listing_out out; /* opened for the first row */
     struct progress progress;
     char opening_rule[OPENING_RULE_SIZE]; /* the last that permits the name */
@@ -172,7 +172,7 @@ static bool judge_page(struct search *search, const struct ctl *ctl, const struc
         struct text rule;
 
         if (!pg_bool(result, row, CREDENTIAL_PAGE_COUNTS)) {
-            search->n_superseded++;
+            search->n_uncounted++;
             continue;
         }
         arena_reset(&arena);
@@ -189,7 +189,7 @@ static bool judge_page(struct search *search, const struct ctl *ctl, const struc
                      rule.s);
     }
     arena_free(&arena);
-    progress_show(&search->progress, search->n_seen + search->n_superseded);
+    progress_show(&search->progress, search->n_seen + search->n_uncounted);
     return judged;
 }
 
@@ -281,9 +281,9 @@ static void print_refusal(const struct search *search, const char *fingerprint)
             &line,
             "; but the rule '%s' permits the name %.*s, which adit-gateway opens on this port",
             search->opening_rule, (int)search->name.len, search->name.s);
-    if (search->n_superseded > 0)
-        buf_printf(&line, "; %lld more do%s not count: superseded by another owner's",
-                   (long long)search->n_superseded, search->n_superseded == 1 ? "es" : "");
+    if (search->n_uncounted > 0)
+        buf_printf(&line, "; %lld more do%s not count: paused, or superseded by another owner's",
+                   (long long)search->n_uncounted, search->n_uncounted == 1 ? "es" : "");
     terminal_put(&plain, buf_text(&line));
     puts(line.failed || plain.failed ? "out of memory" : plain.data);
     buf_free(&line);

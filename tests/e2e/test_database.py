@@ -122,7 +122,7 @@ class Role(Case):
             " GROUP BY 1, 2 ORDER BY 1, 2")
         self.assertEqual(rows.splitlines(), [
             "account|SELECT|id", "migration|SELECT|all", "mutual_tls_module|SELECT|all",
-            "ssh_credential|SELECT|account_id,acl,fingerprint,id,owner_id,revision,standing"])
+            "ssh_credential|SELECT|account_id,acl,enabled,fingerprint,id,owner_id,revision,standing"])
         rows = self.stack.psql(
             "SELECT table_name, privilege_type FROM information_schema.table_privileges"
             " WHERE grantee = 'adit_gateway' ORDER BY 1, 2")

@@ -29,6 +29,9 @@ CHANGES = [
     ("a rule goes", ["bind:a.example.com", "bind:localhost:9100"],
      {"acl": ["bind:localhost:9100"]}, True),
     ("a domain becomes labels", ["bind:a.example.com"], {"acl": ["bind:k=v"]}, True),
+    ("it is paused", ["bind:a.example.com"], {"enabled": False}, True),
+    ("it is paused and may bind all", ["bind:a.example.com"], {"enabled": False, "acl": []}, True),
+    ("it counts, as before", ["bind:a.example.com"], {"enabled": True}, False),
     ("a name becomes a wildcard", ["bind:a.example.com"], {"acl": ["bind:*.example.com"]}, False),
     ("a rule becomes an empty list", ["bind:a.example.com"], {"acl": []}, False),
     ("a rule becomes *", ["bind:a.example.com", "bind:[::1]:9100"], {"acl": ["*"]}, False),
@@ -105,6 +108,20 @@ class Changes(GatewayCase):
         self.standing(self.gateway.tunnel(self.new_key("bind:localhost:9100"),
                                           "localhost:9100:localhost:1"))
         self.assertTrue(other.stands())
+
+    def test_pause(self):
+        """A key without another credential is refused until this one comes back."""
+        path, key, tunnel = self.opened("bind:localhost:9100")
+        self.standing(tunnel)
+        self.patch(path, {"enabled": False})
+        self.assertTrue(have_ended([tunnel]))
+        self.assertTrue(self.gateway.tunnel(key).was_refused())
+        self.patch(path, {"enabled": True})
+        back = self.gateway.tunnel(key, "localhost:9100:localhost:1")
+        self.standing(back)
+        self.credential(key, "bind:localhost:9100", "bind:a.example.com")
+        self.patch(path, {"enabled": False})
+        self.assertTrue(stay(back))
 
     def test_delete_of_a_key_with_labels_only(self):
         path, _, tunnel = self.opened("bind:k=v")

@@ -112,6 +112,7 @@ class Requests(OwnCase):
         for condition in (), (("If-Match", self.own.get(mine).header("ETag")),):
             with self.subTest(condition=condition):
                 self.assert_error(self.own.patch(mine, {"acl": []}, more=condition), OF_OTHERS)
+                self.assert_error(self.own.patch(mine, {"enabled": False}, more=condition), OF_OTHERS)
                 self.assert_error(self.own.delete(mine, more=condition), OF_OTHERS)
         self.assert_rules("alone", "given")
         self.assert_ok(self.own.patch(mine, {"description": "mine", "acl": ["bind:alone"]}))
@@ -333,6 +334,6 @@ class Operators(OwnCase):
         done = self.stack.ctl_run(*words, "own")
         self.assertEqual((done.returncode, done.stdout), (
             1, "not permitted: 1 credential has the key %s, and no rule permits own; 1 more does not"
-            " count: superseded by another owner's\n" % samples.ED25519_FINGERPRINT))
+            " count: paused, or superseded by another owner's\n" % samples.ED25519_FINGERPRINT))
         self.assertIn("bind:given", self.ctl(*words, "given"))
         self.assertNotIn("bind:own", self.ctl("who", "own", "-a", self.account.id))

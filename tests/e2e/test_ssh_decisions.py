@@ -72,6 +72,22 @@ class Decisions(DecisionCase):
                         "rule": "*" if target else None})
                 self.assert_ok(self.client.delete(CREDENTIALS + "/" + ref["id"]), 204)
 
+    def test_paused(self):
+        """It is as if it were not there, and comes back as it was."""
+        ref = self.make("bind:a.example", enabled=False)
+        path = CREDENTIALS + "/" + ref["id"]
+        self.assertEqual(self.decide("a.example"), NOTHING)
+        self.assertEqual(self.decide(), NOTHING)
+        other = self.make("bind:b.example")
+        self.assertEqual(self.decide("b.example")["credentials"], [other])
+        self.assertEqual(self.decide("a.example")["permitted"], False)
+        self.assertEqual(self.assert_ok(self.client.patch(path, {"enabled": True}))["enabled"], True)
+        self.assertEqual(self.decide("a.example")["rule"], "bind:a.example")
+        self.assert_ok(self.client.patch(path, {"enabled": None, "description": "the same"}))
+        self.assertEqual(self.decide("a.example")["rule"], "bind:a.example")
+        self.assert_ok(self.client.patch(path, {"enabled": False}))
+        self.assertEqual(self.decide()["credentials"], [other])
+
     def test_several_credentials(self):
         """Grants add up, in the order of the identifiers, whoever owns them."""
         member = self.stack.client(self.account.member.key)
