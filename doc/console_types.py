@@ -106,10 +106,18 @@ def filtered():
     return "// What a filter of the resource's list may name.\nexport const FILTERED = {\n%s};\n" % "".join(lines)
 
 
+def taken():
+    """The members that a body may give a value."""
+    lines = ["    %s: %s,\n" % (name, json.dumps([member for member, value in SCHEMAS[name]["properties"].items()
+                                                 if value.get("type") != "null" and member != "id"]))
+             for name in ("SshCredentialCreate", "SshCredentialUpdate")]
+    return "// What a POST and a PATCH take.\nexport const TAKEN = {\n%s};\n" % "".join(lines)
+
+
 def main():
     names = [name for name, schema in SCHEMAS.items() if is_answer(schema)]
     with open(FILE, "w", encoding="utf-8") as file:
-        file.write("\n".join([HEAD, *map(declaration, names), max_bytes(names), filtered()]))
+        file.write("\n".join([HEAD, *map(declaration, names), max_bytes(names), filtered(), taken()]))
 
 
 if __name__ == "__main__":

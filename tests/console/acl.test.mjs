@@ -95,9 +95,9 @@ test("a refused target has a reason", () => {
 });
 
 const OTHERS = [
-    { id: "1", acl: ["bind:a.example", "bind:b.example"] },
-    { id: "2", acl: ["bind:b.example"] },
-    { id: "3", acl: ["bind:team=*"] },
+    { id: "1", acl: ["bind:a.example", "bind:b.example"], enabled: true },
+    { id: "2", acl: ["bind:b.example"], enabled: true },
+    { id: "3", acl: ["bind:team=*"], enabled: true },
 ];
 
 function idsOf(own, others, target) {
@@ -118,8 +118,16 @@ test("grants add up", () => {
 });
 
 test("a credential without rules permits everything", () => {
-    assert.deepEqual(idsOf(["bind:x.example"], [...OTHERS, { id: "4", acl: [] }], "c.example"), [true, null, ["4 null"]]);
+    assert.deepEqual(idsOf(["bind:x.example"], [...OTHERS, { id: "4", acl: [], enabled: true }], "c.example"), [
+        true,
+        null,
+        ["4 null"],
+    ]);
     assert.deepEqual(idsOf([], [], "c.example"), [true, null, []]);
+});
+
+test("a paused credential permits nothing", () => {
+    assert.deepEqual(idsOf(["bind:x.example"], [{ id: "4", acl: [], enabled: false }], "c.example"), [false, null, []]);
 });
 
 test("a credential that is not stored permits nothing", () => {
@@ -129,5 +137,5 @@ test("a credential that is not stored permits nothing", () => {
 
 test("a malformed target is permitted where everything is", () => {
     assert.deepEqual(idsOf(["bind:x.example"], OTHERS, "a b"), [false, null, []]);
-    assert.deepEqual(idsOf(["bind:x.example"], [{ id: "5", acl: ["*"] }], "a b"), [true, null, ["5 *"]]);
+    assert.deepEqual(idsOf(["bind:x.example"], [{ id: "5", acl: ["*"], enabled: true }], "a b"), [true, null, ["5 *"]]);
 });

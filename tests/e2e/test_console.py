@@ -395,13 +395,43 @@ class Console(ConsoleCase):
         # Each removed the rule that the other kept.  No rule would permit everything.
         self.until("document.querySelector('.acl textarea').value === 'bind:a.example\\nbind:b.example'", "both rules")
 
+    def test_pausing(self):
+        """One click, whatever else is typed."""
+        made = self.make(description="to pause", acl=["bind:a.example"])
+        path = "/ssh_credentials/" + made["id"]
+        self.open_credential(made)
+        self.type(DESCRIPTION, "typed")
+        self.click("button.pause")
+        self.see("This credential is paused", ".warning.paused")
+        self.assertEqual([self.admin.get(path).json[name] for name in ("enabled", "description")], [False, "to pause"])
+        self.kept(DESCRIPTION, "typed")()
+        self.click(".discard")
+        self.screenshot("credential-paused")
+        # What the person has not seen is not resumed.
+        self.assert_ok(self.admin.patch(path, {"metadata": "other"}))
+        self.click("button.pause")
+        self.see("Not done: somebody else changed it", ".spared")
+        self.click("button.pause")
+        self.absent(".warning.paused")
+        self.assertEqual(self.admin.get(path).json["enabled"], True)
+        self.assert_ok(self.admin.patch(path, {"enabled": False}))
+        self.go("#/credentials")
+        self.see("paused", ".table")
+        # Undo brings it back as it was.
+        self.open_credential(made)
+        self.see("This credential is paused", ".warning.paused")
+        self.click("button.delete")
+        self.see("Deleted: to pause.", ".notice")
+        self.click("button.undo")
+        self.see("This credential is paused", ".warning.paused")
+
     def test_deleting(self):
         made = self.make(description="to delete", metadata="m", acl=["bind:a.example"])
         self.open_credential(made)
         self.assert_ok(self.admin.patch("/ssh_credentials/" + made["id"], {"metadata": "other"}))
         # What the person has not seen is not deleted.
         self.click("button.delete")
-        self.see("Not deleted: somebody else changed it", ".spared")
+        self.see("Not done: somebody else changed it", ".spared")
         self.absent(".error")
         self.until("document.querySelector('.metadata textarea').value === 'other'", "what is stored")
         self.click("button.delete")

@@ -446,7 +446,7 @@ class Modules(ConsoleCase):
         # Deleting what somebody else changed, and creating what somebody else created.
         self.put(kind, enabled=False)
         self.click("button.delete")
-        self.see("Not deleted: somebody else changed it", ".spared")
+        self.see("Not done: somebody else changed it", ".spared")
         self.absent(".error")
         self.until("!document.querySelector('.enabled input').checked", "what is stored")
         self.click("button.delete")

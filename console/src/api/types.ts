@@ -216,3 +216,9 @@ export const FILTERED = {
     mutual_tls_module: ["edge_id", "enabled", "certificate_authority_ids", "id"],
     audit_event: ["id", "created_at", "event", "resource", "resource.id", "principal", "principal.id", "api_key_id", "operation_id", "client_address", "operator", "database_user", "changed", "before", "after"],
 };
+
+// What a POST and a PATCH take.
+export const TAKEN = {
+    SshCredentialCreate: ["description", "metadata", "acl", "public_key", "owner_id", "enabled"],
+    SshCredentialUpdate: ["description", "metadata", "acl", "enabled"],
+};

@@ -5,6 +5,8 @@ import { type Judgement, judge } from "./acl";
 export interface Grant {
     id: string;
     acl: string[];
+    // One that is not grants nothing.
+    enabled: boolean;
 }
 
 export interface Verdict<G extends Grant> {
@@ -18,6 +20,7 @@ export interface Verdict<G extends Grant> {
 export function judgeGrants<G extends Grant>(own: string[] | null, others: G[], target: string): Verdict<G> {
     const judged = own && judge(own, target);
     const permitting = others
+        .filter((grant) => grant.enabled)
         .map((grant) => ({ grant, ...judge(grant.acl, target) }))
         .filter((one) => one.isPermitted)
         .map(({ grant, rule }) => ({ grant, rule }));

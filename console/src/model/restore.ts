@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How an earlier state of a resource is written with the interface's own operations.
+import { TAKEN } from "../api/types";
 import { type Resource, compare, providerOf } from "./difference";
 
 const KINDS = ["ssh_credential", "oauth_module", "mutual_tls_module", "account", "principal", "api_key"] as const;
@@ -34,8 +35,6 @@ export interface Plan {
     secret: "none" | "needed" | "keepable";
 }
 
-const WRITABLE = ["description", "metadata", "acl"];
-
 // Members that are not null, in the order of the resource.
 function given(resource: Resource): Resource {
     return Object.fromEntries(Object.entries(resource).filter(([, value]) => value !== null));
@@ -43,15 +42,15 @@ function given(resource: Resource): Resource {
 
 function planCredential(wanted: Resource, present: Resource | null): Plan | Hindrance {
     if (!present) {
-        const { public_key, description, metadata, acl, owner_id } = wanted;
-        const body = given({ public_key, description, metadata, acl, owner_id });
-        return { method: "POST", body, fixed: ["id", "created_at"], secret: "none" };
+        const body = Object.fromEntries(TAKEN.SshCredentialCreate.map((name) => [name, wanted[name] ?? null]));
+        return { method: "POST", body: given(body), fixed: ["id", "created_at"], secret: "none" };
     }
     const changed = compare(present, wanted)
         .filter((member) => !member.isSame)
         .map((member) => member.name);
-    const body = Object.fromEntries(changed.filter((name) => WRITABLE.includes(name)).map((name) => [name, wanted[name]]));
-    const fixed = changed.filter((name) => !WRITABLE.includes(name));
+    const writable = changed.filter((name) => TAKEN.SshCredentialUpdate.includes(name));
+    const body = Object.fromEntries(writable.map((name) => [name, wanted[name]]));
+    const fixed = changed.filter((name) => !TAKEN.SshCredentialUpdate.includes(name));
     return changed.length === 0 ? "same" : { method: "PATCH", body: given(body), fixed, secret: "none" };
 }
 

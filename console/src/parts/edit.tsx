@@ -52,7 +52,7 @@ const FIRST = { read: null, yours: null, theirs: null };
 export interface Edit<T, F> extends Draft<T, F> {
     error: unknown;
     isBusy: boolean;
-    // Somebody else changed it, so it was not deleted.
+    // Somebody else changed it, so it was not deleted or set.
     isSpared: boolean;
     // What saving does once it is gone.
     goneHint: string;
@@ -63,6 +63,8 @@ export interface Edit<T, F> extends Draft<T, F> {
     // Undo brings what was typed back.
     discard(): void;
     save(): void;
+    // Changes these members alone, whatever is typed.
+    set(members: Partial<T>): void;
     remove(): void;
     // Goes on from what somebody else stored.
     resolve(yours: F): void;
@@ -197,18 +199,38 @@ export function useEdit<T, F extends object>(ways: Ways<T, F>): Edit<T, F> {
         }
     }
 
+    // After a request that somebody else's change has stopped.  Returns it as it is now: that is shown, and
+    // the person decides again.
+    async function readStopped(from: Read<T>, failed: unknown): Promise<Read<T>> {
+        if (!hasStatus(failed, 412) && !hasStatus(failed, 404)) {
+            throw failed;
+        }
+        const now = await readAgain(from);
+        if (!now.isGone) {
+            change(yours ? { theirs: now } : { read: now });
+            setSpared(true);
+        }
+        return now;
+    }
+
+    async function set(from: Read<T>, members: Partial<T>): Promise<void> {
+        try {
+            change({ read: readOf(await call<T>("PATCH", ways.path, { body: members, ifMatch: from.etag })) });
+            notice.set({ text: () => t("form.saved") });
+        } catch (failed) {
+            const now = await readStopped(from, failed);
+            if (now.isGone) {
+                change({ read: now });
+            }
+        }
+    }
+
     async function remove(from: Read<T>): Promise<void> {
         try {
             await call("DELETE", ways.path, { ifMatch: from.etag });
         } catch (failed) {
-            if (!hasStatus(failed, 412) && !hasStatus(failed, 404)) {
-                throw failed;
-            }
-            const now = await readAgain(from);
+            const now = await readStopped(from, failed);
             if (!now.isGone) {
-                // It is shown as it is now, and the person decides again.
-                change(yours ? { theirs: now } : { read: now });
-                setSpared(true);
                 return;
             }
         }
@@ -246,6 +268,12 @@ export function useEdit<T, F extends object>(ways: Ways<T, F>): Edit<T, F> {
                 void attempt(() => save(read, yours ?? ways.formOf(read.value)));
             }
         },
+        set: (members) => {
+            clearNotice();
+            if (read) {
+                void attempt(() => set(read, members));
+            }
+        },
         remove: () => {
             if (read) {
                 void attempt(() => remove(read));
@@ -269,18 +297,20 @@ export function Unread<T, F>({ title, edit }: { title: string; edit: Edit<T, F> 
 }
 
 // The form's title, and Delete: far from where the other buttons come and go.
-// hint: what deleting it does.
+// hint: what deleting it does.  also: buttons beside it.
 export function EditHead<T, F>(given: {
     children: ComponentChildren;
     edit: Edit<T, F>;
     mayWrite: boolean;
     hint?: string;
+    also?: ComponentChildren;
 }): JSX.Element {
     const { edit } = given;
     return (
         <>
             <div class="title">
                 <h1>{given.children}</h1>
+                {given.mayWrite && !edit.read?.isGone && given.also}
                 {given.mayWrite && !edit.read?.isGone && (
                     <button type="button" class="delete" disabled={edit.isBusy} onClick={edit.remove}>
                         {t("form.delete")}

@@ -4,14 +4,14 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { type Answer, call, randomName, path } from "../../api/client";
 import { createCredential, isOwnerRefused } from "../../api/create";
-import { MAX_BYTES, type SshCredential } from "../../api/types";
+import { MAX_BYTES, type SshCredential, TAKEN } from "../../api/types";
 import { forgetDraft } from "../../draft";
 import { type Checked, checkCredential } from "../../model/credential";
 import { hasFault } from "../../model/module";
 import { seen, sizeOf } from "../../model/text";
 import { type Otherwise, notice } from "../../notice";
 import { Conflict } from "../../parts/conflict";
-import { EditActions, EditHead, Unread, setEdit, useEdit } from "../../parts/edit";
+import { type Edit, EditActions, EditHead, Unread, setEdit, useEdit } from "../../parts/edit";
 import { ErrorBox } from "../../parts/error";
 import { faultOf } from "../../parts/error_words";
 import { Field } from "../../parts/field";
@@ -35,8 +35,10 @@ function draftOf(id: string): string {
 
 // What a POST takes.  Without owner_id, the caller owns it.
 function bodyOf(credential: SshCredential, isMine: boolean): Partial<SshCredential> {
-    const { public_key, description, metadata, acl, owner_id } = credential;
-    return { public_key, description, metadata, acl, ...(isMine ? {} : { owner_id }) };
+    const given = Object.entries(credential).filter(
+        ([name]) => TAKEN.SshCredentialCreate.includes(name) && !(isMine && name === "owner_id"),
+    );
+    return Object.fromEntries(given);
 }
 
 function showMade(made: Answer<SshCredential>, typed: Form | null): void {
@@ -120,6 +122,15 @@ function Facts({ credential }: { credential: SshCredential }): JSX.Element {
     );
 }
 
+// At once, whatever else is typed.
+function Pause({ edit, isEnabled }: { edit: Edit<SshCredential, Form>; isEnabled: boolean }): JSX.Element {
+    return (
+        <button type="button" class="pause" disabled={edit.isBusy} onClick={() => edit.set({ enabled: !isEnabled })}>
+            {t(isEnabled ? "credentials.pause" : "credentials.resume")}
+        </button>
+    );
+}
+
 // nOthers have the same key.
 function leave(gone: SshCredential, typed: Form | null, nOthers: number): void {
     const name = seen(gone.description) || gone.id;
@@ -170,9 +181,10 @@ export function Detail({ id }: { id: string }): JSX.Element {
                 edit.save();
             }}
         >
-            <EditHead edit={edit} mayWrite={mayWrite}>
+            <EditHead edit={edit} mayWrite={mayWrite} also={<Pause edit={edit} isEnabled={read.value.enabled} />}>
                 {t("credentials.one")} <Value text={seen(before.description) || t("credentials.no_description")} />
             </EditHead>
+            {!read.value.enabled && <p class="warning paused">{t("credentials.paused_hint")}</p>}
             <Facts credential={read.value} />
             <SameKeyWarning same={same} isNew={false} />
             <ReadOnly why={mayWrite ? "" : t("form.read_only")}>

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useList } from "../../api/list";
 import type { SshCredential } from "../../api/types";
 import { permitsEverything, readRule } from "../../model/acl";
-import { BINDS_EVERYTHING } from "../../model/attention";
+import { BINDS_EVERYTHING, DISABLED } from "../../model/attention";
 import { clauseOfDay, dayOf, ownZone } from "../../model/days";
 import { quote } from "../../model/filter";
 import { seen } from "../../model/text";
@@ -74,9 +74,12 @@ function columns(filter: string, showRules: (row: SshCredential) => void): Colum
             name: "description",
             title: t("credentials.description"),
             cell: (row) => (
-                <a href={link(["credentials", row.id])}>
-                    {seen(row.description) ? <Value text={row.description} /> : t("credentials.no_description")}
-                </a>
+                <>
+                    <a href={link(["credentials", row.id])}>
+                        {seen(row.description) ? <Value text={row.description} /> : t("credentials.no_description")}
+                    </a>
+                    {!row.enabled && narrow(DISABLED, t("credentials.paused"))}
+                </>
             ),
         },
         { name: "key", title: t("credentials.key"), cell: (row) => <KeyCell text={row.public_key} narrow={narrow} /> },
