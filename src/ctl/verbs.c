@@ -158,13 +158,27 @@ void verb_print(const struct verb *verb)
     print_options(stdout, verb);
 }
 
+static int widest_verb(void)
+{
+    size_t widest = 0;
+
+    for (size_t i = 0; i < N_VERBS; i++) {
+        size_t len = strlen(verbs[i].words);
+
+        widest = len > widest ? len : widest;
+    }
+    return (int)widest;
+}
+
 void verb_print_all(FILE *out, const char *noun)
 {
+    const int width = widest_verb();
+
     fprintf(out, "Usage: aditctl %s%s [OPTION]...\n\n%s:\n", noun ? noun : "COMMAND",
             noun ? " VERB" : "", noun ? "Verbs" : "Commands");
     for (size_t i = 0; i < N_VERBS; i++) {
         if (!noun || has_noun(&verbs[i], noun))
-            fprintf(out, "  %-16s %s\n", verbs[i].words, verbs[i].summary);
+            fprintf(out, "  %-*s  %s\n", width, verbs[i].words, verbs[i].summary);
     }
     print_options(out, NULL);
     fprintf(out, "\nFor the options of a command, run: aditctl COMMAND --help\n"
