@@ -49,31 +49,71 @@ static void refuse_visitor(struct gate_call *call, struct visitor_session *sessi
     gate_call_set_cookie(call, set_cookie);
 }
 
-/* Judges a session that lasts, by the lists as they are now.  If these may name what it lacks, the
- * provider is asked again, or the visitor signs in again. */
-static void judge_visitor(struct gate_call *call, struct visitor_session *session)
+/* What is known of a session now. */
+struct verdict {
+    enum provider_outcome outcome;
+    bool is_due;     /* the provider was asked, or should have been */
+    bool is_renewed; /* there are new tokens */
+    bool is_let_in;
+};
+
+/* Judges a session that lasts, by the lists as they are now.  If it is time, or these may name what
+ * it lacks, the provider is asked. */
+static struct verdict judge_visitor(struct gate_call *call, struct visitor_session *session)
 {
     const struct visitor_session_limits limits = visit_limits(call);
-    bool is_due = visitor_session_needs_check(session, &limits, call->now) ||
-                  rules_may_lack(&call->stored.module.config, &session->identity);
     uint32_t n_before = session->n_renewed;
-    enum provider_outcome outcome = is_due ? recheck(call, session) : PROVIDER_ANSWERED;
-    bool is_renewed = session->n_renewed > n_before;
-    bool is_let_in = outcome == PROVIDER_ANSWERED && visit_lets_in(call, session);
+    struct verdict verdict = {.outcome = PROVIDER_ANSWERED};
 
-    if (outcome == PROVIDER_REFUSED ||
-        (outcome == PROVIDER_ANSWERED && !is_let_in && login_may_let_in(call, session)))
+    verdict.is_due = visitor_session_needs_check(session, &limits, call->now) ||
+                     rules_may_lack(&call->stored.module.config, &session->identity);
+    if (verdict.is_due)
+        verdict.outcome = recheck(call, session);
+    verdict.is_renewed = session->n_renewed > n_before;
+    verdict.is_let_in = verdict.outcome == PROVIDER_ANSWERED && visit_lets_in(call, session);
+    return verdict;
+}
+
+/* Answers whoever is not let in, or may be after another sign-in. */
+static void turn_away(struct gate_call *call, struct visitor_session *session,
+                      const struct verdict *verdict)
+{
+    switch (verdict->outcome) {
+    case PROVIDER_REFUSED:
         login_begin(call);
-    else if (outcome == PROVIDER_AWAY)
-        refuse_visitor(call, session, HTML_PAGE_CHECK_AWAY, is_renewed);
-    else if (outcome != PROVIDER_ANSWERED)
-        refuse_visitor(call, session, HTML_PAGE_NOT_SET_UP, is_renewed);
-    else if (is_let_in)
-        pass(call, session, is_due);
-    else {
+        break;
+    case PROVIDER_AWAY:
+        refuse_visitor(call, session, HTML_PAGE_CHECK_AWAY, verdict->is_renewed);
+        break;
+    case PROVIDER_ANSWERED:
+        if (login_may_let_in(call, session)) {
+            login_begin(call);
+            break;
+        }
         gate_call_log(call, LOG_LEVEL_DEBUG, "not let in", NULL, &session->identity);
-        refuse_visitor(call, session, HTML_PAGE_NOT_ALLOWED, is_due);
+        refuse_visitor(call, session, HTML_PAGE_NOT_ALLOWED, verdict->is_due);
+        break;
+    default:
+        refuse_visitor(call, session, HTML_PAGE_NOT_SET_UP, verdict->is_renewed);
     }
+}
+
+/* The first counts, unless the provider lets another one in by now. */
+static void judge_visitors(struct gate_call *call, struct visits *visits)
+{
+    struct verdict first = {.is_let_in = false};
+
+    for (size_t i = 0; i < visits->n; i++) {
+        struct verdict verdict = judge_visitor(call, &visits->items[i]);
+
+        if (verdict.is_let_in) {
+            pass(call, &visits->items[i], verdict.is_due);
+            return;
+        }
+        if (i == 0)
+            first = verdict;
+    }
+    turn_away(call, &visits->items[0], &first);
 }
 
 /* A worker tells of a route without a module once in this time. */
@@ -112,7 +152,7 @@ static void answer_without_module(struct gate_call *call)
 void check_answer(struct gate_call *call)
 {
     const struct oauth_module *module = &call->stored.module;
-    struct visitor_session session;
+    struct visits visits;
     struct error err = {.code = ERR_NONE};
 
     if (!call->stored.has_module) {
@@ -128,12 +168,12 @@ void check_answer(struct gate_call *call)
         gate_call_refuse(call, HTML_PAGE_NO_PROVIDER, NULL);
         return;
     }
-    switch (visit_find(call, &session, &err)) {
+    switch (visit_find(call, &visits, &err)) {
     case VISIT_UNKNOWN:
         cannot_decide(call, &err);
         break;
     case VISIT_FOUND:
-        judge_visitor(call, &session);
+        judge_visitors(call, &visits);
         break;
     case VISIT_NONE:
         login_begin(call);

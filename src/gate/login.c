@@ -321,10 +321,10 @@ static void welcome(struct gate_call *call, const struct provider_client *client
 /* Somebody who is signed in has only gone back to the address. */
 static void answer_unknown_state(struct gate_call *call, const char *why)
 {
-    struct visitor_session session;
+    struct visits visits;
     struct error err = {.code = ERR_NONE};
 
-    if (visit_find(call, &session, &err) == VISIT_FOUND)
+    if (visit_find(call, &visits, &err) == VISIT_FOUND)
         gate_call_send_to(call, text_of("/"), no_text);
     else
         cannot_sign_in(call, HTML_PAGE_LOGIN_FAILED, why);
@@ -521,19 +521,19 @@ static void sign_out(struct gate_call *call)
 /* Asks whoever is signed in whether to sign out. */
 static void ask_to_sign_out(struct gate_call *call)
 {
-    struct visitor_session session;
+    struct visits visits;
     enum visit_found found = VISIT_NONE;
     struct error err = {.code = ERR_NONE};
 
     if (has_sessions(call))
-        found = visit_find(call, &session, &err);
+        found = visit_find(call, &visits, &err);
     switch (found) {
     case VISIT_UNKNOWN:
         gate_call_log(call, LOG_LEVEL_ERROR, "cannot sign out", error_reason(&err), NULL);
         gate_call_refuse(call, HTML_PAGE_NOT_READY, NULL);
         break;
     case VISIT_FOUND:
-        gate_call_refuse(call, HTML_PAGE_SIGN_OUT, &session.identity);
+        gate_call_refuse(call, HTML_PAGE_SIGN_OUT, &visits.items[0].identity);
         break;
     case VISIT_NONE:
         gate_call_refuse(call, HTML_PAGE_SIGNED_OUT, NULL);

@@ -405,39 +405,24 @@ static enum provider_outcome ask_until_it_counts(struct gate_call *call,
     return PROVIDER_AWAY;
 }
 
-/* In one lane for all questions: a follower who took it in between would have this one fail. */
-static enum provider_outcome ask_in_lane(struct gate_call *call, struct provider_client *client,
-                                         struct visitor_session *session, const char **why)
-{
-    struct provider_asking asking = {.client = client,
-                                     .arena = &call->lane->arena,
-                                     .fetcher = waiting_begin_fetch(call, session),
-                                     .why = waiting_fault};
-    enum provider_outcome outcome = PROVIDER_AWAY;
-
-    if (asking.fetcher)
-        outcome = ask_until_it_counts(call, client, &asking, session);
-    waiting_end_fetch(call, asking.fetcher);
-    *why = asking.why;
-    return outcome;
-}
-
-static enum provider_outcome ask_provider(struct gate_call *call, struct visitor_session *session)
+static enum provider_outcome ask_provider(struct gate_call *call, struct visitor_session *session,
+                                          struct fetcher *fetcher)
 {
     struct provider_client client;
+    struct provider_asking asking = {
+        .client = &client, .arena = &call->lane->arena, .fetcher = fetcher};
     enum provider_outcome outcome;
-    const char *why;
 
     if (!application_fill(call, &client))
         return PROVIDER_REFUSED;
-    outcome = ask_in_lane(call, &client, session, &why);
+    outcome = ask_until_it_counts(call, &client, &asking, session);
     if (outcome == PROVIDER_AWAY)
-        log_no_answer(call, why, session);
+        log_no_answer(call, asking.why, session);
     else if (outcome == PROVIDER_NOT_SET_UP)
-        gate_call_log(call, LOG_LEVEL_ERROR, "cannot sign in", why, &session->identity);
+        gate_call_log(call, LOG_LEVEL_ERROR, "cannot sign in", asking.why, &session->identity);
     else if (outcome == PROVIDER_REFUSED) {
-        gate_call_log(call, LOG_LEVEL_INFO, "the provider does not know the visitor any more", why,
-                      &session->identity);
+        gate_call_log(call, LOG_LEVEL_INFO, "the provider does not know the visitor any more",
+                      asking.why, &session->identity);
         if (!end_session(call, session))
             outcome = PROVIDER_AWAY;
     }
@@ -447,7 +432,7 @@ static enum provider_outcome ask_provider(struct gate_call *call, struct visitor
 /* Asks, and keeps the answer for the requests that come with the same cookie: also new tokens, if
  * there is nothing else. */
 static enum provider_outcome ask_and_keep(struct gate_call *call, struct recheck *item,
-                                          struct visitor_session *session)
+                                          struct visitor_session *session, struct fetcher *fetcher)
 {
     uint64_t row_before = visitor_session_row(session);
 
@@ -457,7 +442,7 @@ static enum provider_outcome ask_and_keep(struct gate_call *call, struct recheck
                              .until_ms = INT64_MAX,
                              .answer = item->answer};
     memcpy(item->id, session->id, VISITOR_SESSION_ID_LEN);
-    item->outcome = ask_provider(call, session);
+    item->outcome = ask_provider(call, session, fetcher);
     buf_clear(&item->answer);
     if (item->outcome == PROVIDER_ANSWERED || text_present(session->refresh))
         visitor_session_write_identity(&item->answer, session);
@@ -531,6 +516,7 @@ enum provider_outcome recheck(struct gate_call *call, struct visitor_session *se
     struct rechecks *rechecks = &call->lane->worker->rechecks;
     struct recheck *item = find_recheck(rechecks, session);
     enum provider_outcome outcome;
+    struct fetcher *fetcher;
     const char *why;
     bool can_go_on;
 
@@ -561,5 +547,16 @@ enum provider_outcome recheck(struct gate_call *call, struct visitor_session *se
     }
     if (!item)
         item = find_oldest(rechecks, waiting_visitor(call, &session->identity));
-    return item ? ask_and_keep(call, item, session) : PROVIDER_AWAY;
+    if (!item)
+        return PROVIDER_AWAY;
+    /* One lane for all questions: a follower who took it in between would have this one fail.  That
+     * there is none is no answer to keep. */
+    fetcher = waiting_begin_fetch(call, session);
+    if (!fetcher) {
+        log_no_answer(call, waiting_fault, session);
+        return PROVIDER_AWAY;
+    }
+    outcome = ask_and_keep(call, item, session, fetcher);
+    waiting_end_fetch(call, fetcher);
+    return outcome;
 }

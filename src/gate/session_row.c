@@ -47,13 +47,16 @@ bool session_row_take_over(struct gate_call *call, const struct gate_row *row,
 bool session_row_find_tokens(struct gate_call *call, struct visitor_session *session,
                              struct error *err)
 {
-    uint32_t n_before = session->n_renewed;
+    const struct visitor_session own = *session;
     const struct gate_row *row = NULL;
     char id[VISITOR_SESSION_ID_SIZE];
 
-    return row_find(call, visitor_session_id_text(session, id), &row, err) && row &&
-           !row->has_ended && session_row_take_over(call, row, session, err) &&
-           session->n_renewed > n_before;
+    if (!row_find(call, visitor_session_id_text(session, id), &row, err) || !row ||
+        row->has_ended || !session_row_take_over(call, row, session, err))
+        return false;
+    /* The row may not have taken the session's own. */
+    visitor_session_take_tokens(session, &own);
+    return session->n_renewed > own.n_renewed;
 }
 
 /* ---- writing ---- */

@@ -273,25 +273,55 @@ static bool lacks_token(const struct gate_call *call, const struct visitor_sessi
            !text_present(session->token);
 }
 
-/* A session that the lists do not let in, as it is in its cookie, for the end. */
-struct refused {
-    bool is_there;
-    struct visitor_session session;
-};
-
-/* Of two sessions that the lists do not let in, returns whether the first counts.  A stranger's, of
- * another host maybe, hides no visitor whom the provider may let in again.  Else the newer counts,
- * so that an older one sends nobody to sign in again and again. */
-static bool comes_before(const struct visitor_session *session, const struct visitor_session *other)
+static bool has_visit(const struct visits *visits, const struct visitor_session *session)
 {
-    if (session->is_stranger != other->is_stranger)
-        return other->is_stranger;
-    return session->issued > other->issued;
+    for (size_t i = 0; i < visits->n; i++) {
+        if (memcmp(visits->items[i].id, session->id, VISITOR_SESSION_ID_LEN) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Puts one behind the first, in the order of their sign-ins.  The oldest goes if there are too
+ * many.
+ */
+static void put_behind(struct visits *visits, const struct visitor_session *session)
+{
+    size_t at = visits->n;
+
+    while (at > 1 && visits->items[at - 1].issued < session->issued)
+        at--;
+    if (at == VISITS_MAX)
+        return;
+    visits->n += visits->n < VISITS_MAX;
+    for (size_t i = visits->n - 1; i > at; i--)
+        visits->items[i] = visits->items[i - 1];
+    visits->items[at] = *session;
+}
+
+/* Keeps a session that the lists do not let in: the newest, so that an older one sends nobody to
+ * sign in again and again, and of others those about whom the provider may say something else. */
+static void keep_refused(struct visits *visits, const struct visitor_session *session)
+{
+    struct visitor_session other = *session;
+
+    if (has_visit(visits, session))
+        return;
+    if (visits->n == 0) {
+        visits->items[visits->n++] = *session;
+        return;
+    }
+    if (session->issued > visits->items[0].issued) {
+        other = visits->items[0];
+        visits->items[0] = *session;
+    }
+    if (!other.is_stranger)
+        put_behind(visits, &other);
 }
 
 /* Looks for the session of a cookie.  Keeps one that the lists do not let in. */
 static enum visit_found try_cookie(struct gate_call *call, struct text value,
-                                   struct visitor_session *session, struct refused *refused,
+                                   struct visitor_session *session, struct visits *refused,
                                    struct error *err)
 {
     struct keyring *keyring = call->lane->worker->gate->keyring;
@@ -313,36 +343,49 @@ static enum visit_found try_cookie(struct gate_call *call, struct text value,
         if (visit_lets_in(call, session))
             return found;
     }
-    /* Whoever has many of these does not make the gate look for as many rows. */
-    if (!refused->is_there || comes_before(session, &refused->session))
-        refused->session = *session;
-    refused->is_there = true;
+    keep_refused(refused, session);
     return VISIT_NONE;
+}
+
+/* Leaves those that have not ended. */
+static enum visit_found judge_refused(struct gate_call *call, struct visits *visits,
+                                      struct error *err)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < visits->n; i++) {
+        struct visitor_session session = visits->items[i];
+        enum visit_found found = judge_found(call, true, &session, err);
+
+        if (found == VISIT_UNKNOWN)
+            return found;
+        if (found == VISIT_FOUND && !lacks_token(call, &session))
+            visits->items[n++] = session;
+    }
+    visits->n = n;
+    return n > 0 ? VISIT_FOUND : VISIT_NONE;
 }
 
 /* Another host of the same domain may have set a cookie of this name.  So a session that has ended,
  * or that the lists do not let in, hides none that they do, unless there are very many in rows. */
-enum visit_found visit_find(struct gate_call *call, struct visitor_session *session,
-                            struct error *err)
+enum visit_found visit_find(struct gate_call *call, struct visits *visits, struct error *err)
 {
     size_t place = 0;
     struct text name = session_cookie_name(call);
     struct text value;
-    struct refused refused = {.is_there = false};
+    struct visitor_session session;
     enum visit_found found = VISIT_NONE;
 
+    visits->n = 0;
     if (!name.s) {
         (void)error_set(err, ERR_OUT_OF_MEMORY);
         return VISIT_UNKNOWN;
     }
     while (found == VISIT_NONE && (value = cookie_next(&call->cookies, &place, name)).s)
-        found = try_cookie(call, value, session, &refused, err);
-    if (found == VISIT_NONE && refused.is_there) {
-        *session = refused.session;
-        found = judge_found(call, true, session, err);
-        if (found == VISIT_FOUND && lacks_token(call, session))
-            found = VISIT_NONE;
-    }
+        found = try_cookie(call, value, &session, visits, err);
+    if (found == VISIT_NONE)
+        return judge_refused(call, visits, err);
+    *visits = (struct visits){.items[0] = session, .n = found == VISIT_FOUND};
     return found;
 }
 

@@ -15,9 +15,19 @@ enum visit_found {
     VISIT_FOUND
 };
 
+/* Sessions of one request that may count. */
+#define VISITS_MAX 4
+
+struct visits {
+    struct visitor_session items[VISITS_MAX];
+    size_t n;
+};
+
 /* Finds the session among the cookies: sealed for this place, not ended, with the application of
- * the module, and one that lasts.  To be called after stored_look_up(). */
-MUST_CHECK enum visit_found visit_find(struct gate_call *call, struct visitor_session *session,
+ * the module, and one that lasts.  To be called after stored_look_up().  The first counts.  If the
+ * lists do not let it in, others follow that may come from another host: one of them counts if the
+ * provider lets it in again. */
+MUST_CHECK enum visit_found visit_find(struct gate_call *call, struct visits *visits,
                                        struct error *err);
 
 /* Returns whether the session lets its visitor in now: the lists do, and it is no stranger's.

@@ -44,6 +44,10 @@ static const int shares[ADDRESS_N_WIDTHS] = {4, 5, 6};
 /* ... and that no other visitor has. */
 #define VISITOR_SHARE 4
 
+/* One that has fewer lanes than this has an eighth more of an address: no other visitor of it has
+ * them all. */
+#define FEW_LANES 4
+
 static int n_strangers(const struct gate_worker *worker)
 {
     int n = 0;
@@ -91,14 +95,13 @@ static bool has_lane_of_modules(const struct gate_worker *worker, const struct g
 }
 
 /* A visitor may have many addresses, and as many sessions. */
-static bool has_lane_of_visitor(const struct gate_worker *worker, const struct gate_waiting *wanted,
-                                int left)
+static int n_of_visitor(const struct gate_worker *worker, uint64_t visitor)
 {
     int n = 0;
 
     for (int i = 0; i < worker->n_waiting; i++)
-        n += worker->waiting[i].visitor == wanted->visitor;
-    return wanted->visitor == 0 || has_share(left, n, VISITOR_SHARE);
+        n += worker->waiting[i].visitor == visitor;
+    return n;
 }
 
 /* An address has at most its share of the lanes that no other one has: so whoever has several
@@ -106,12 +109,15 @@ static bool has_lane_of_visitor(const struct gate_worker *worker, const struct g
 static bool has_lane(const struct gate_worker *worker, const struct gate_waiting *wanted)
 {
     int left = GATE_WAITING_MAX - worker->n_waiting;
+    int n = n_of_visitor(worker, wanted->visitor);
+    int more = wanted->is_admitted && n < FEW_LANES ? 1 : 0;
 
     if (left == 0 || (!wanted->is_admitted && n_strangers(worker) >= STRANGERS_MAX) ||
-        !has_lane_of_modules(worker, wanted, left) || !has_lane_of_visitor(worker, wanted, left))
+        !has_lane_of_modules(worker, wanted, left) ||
+        (wanted->visitor != 0 && !has_share(left, n, VISITOR_SHARE)))
         return false;
     for (size_t i = 0; wanted->from.is_known && i < address_n_widths(&wanted->from); i++) {
-        if (!has_share(left, n_own(worker, wanted, address_widths[i].n_bytes), shares[i]))
+        if (!has_share(left, n_own(worker, wanted, address_widths[i].n_bytes), shares[i] + more))
             return false;
     }
     return true;

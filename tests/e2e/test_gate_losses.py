@@ -453,6 +453,51 @@ class Losses(GateCase):
                     browser.cookies = {(name, "/"): "%s; %s=%s" % (first, name, last)}
                     self.assertEqual(self.ask(self.gates[1], browser.copy()), 200)
 
+    def both(self, one, other):
+        """What a visitor gets whose cookies are those of two sessions, in either order."""
+        name, first = one.session()
+        browser = one.copy()
+        found = []
+        for values in ((first, other.session()[1]), (other.session()[1], first)):
+            browser.cookies = {(name, "/"): "%s; %s=%s" % (values[0], name, values[1])}
+            found.append(self.ask(self.gates[0], browser.copy()))
+        return found
+
+    def test_somebody_elses_loss(self):
+        """The cookie of somebody who was let in once, of another host maybe, hides no loss that is due, no stranger
+        who has signed in later and is listed by now, and sends no such stranger to sign in again and again."""
+        mock = self.gate.mock
+        self.addCleanup(mock.users["carol"].update, orgs=mock.users["carol"]["orgs"])
+        mock.users["carol"]["orgs"] = [dict(self.organization, login="acme")]
+        self.join("acme")
+        self.at(0)
+        browser = self.signed_in("alice")
+        self.at(1)
+        other = self.signed_in("carol")
+        self.join()
+        mock.users["carol"]["orgs"] = []
+        self.at(62)
+        self.assertEqual([self.ask(self.gates[0], one) for one in (browser, other)], [403] * 2)
+        self.assertEqual(self.both(browser, other), [403] * 2)
+        self.join("acme")
+        self.at(123)
+        self.assertEqual(self.both(browser, other), [200] * 2)
+        self.join()
+        self.at(124)
+        stranger = self.signed_in("alice")
+        self.join("acme")
+        self.assertEqual(self.both(stranger, other), [403] * 2)
+        self.at(185)
+        self.assertEqual(self.both(stranger, other), [401] * 2)
+        self.gate.module(auth_check_interval=3600, config={"email_addresses": ["carol@example.com"]})
+        other = self.signed_in("carol")
+        self.gate.module(auth_check_interval=3600, config=ACME)
+        self.assertEqual(self.ask(self.gates[0], other.copy()), 401)
+        self.join()
+        self.at(186)
+        stranger = self.signed_in("alice")
+        self.assertEqual(self.both(stranger, other), [403] * 2)
+
     def test_tokens_that_no_row_takes(self):
         """The worker that has got them has the only ones."""
         mock = self.gate.mock

@@ -11,17 +11,33 @@
 static struct gate gate;
 static struct gate_worker worker;
 static struct gate_lane lane;
+static bool is_away; /* the provider */
 
-/* No lane may wait for the provider: so each answer is that nobody knows. */
+enum provider_outcome __real_provider_identify(struct provider_asking *asking, struct text token,
+                                               struct identity *identity);
+enum provider_outcome __wrap_provider_identify(struct provider_asking *asking, struct text token,
+                                               struct identity *identity);
+
+enum provider_outcome __wrap_provider_identify(struct provider_asking *asking, struct text token,
+                                               struct identity *identity)
+{
+    if (!is_away)
+        return __real_provider_identify(asking, token, identity);
+    asking->why = "it is away";
+    return PROVIDER_AWAY;
+}
+
 static void start(void)
 {
+    is_away = true;
     gate = (struct gate){.conf.log = {.level = LOG_LEVEL_ERROR}};
-    worker = (struct gate_worker){.gate = &gate, .n_waiting = GATE_WAITING_MAX};
+    worker = (struct gate_worker){.gate = &gate};
     lane = (struct gate_lane){.worker = &worker};
 }
 
 static void end(void)
 {
+    is_away = false;
     rechecks_free(&worker.rechecks);
     arena_free(&lane.arena);
 }
@@ -79,10 +95,12 @@ START_TEST(many_sessions_of_one_visitor)
 }
 END_TEST
 
-/* Only questions count, and not those for which there was no lane. */
+/* Only questions count, and not those for which there was no lane: that is no answer to keep. */
 START_TEST(no_lane)
 {
+    worker.n_waiting = GATE_WAITING_MAX;
     ask("b", 0);
+    ck_assert(!is_kept("b", 0));
     for (size_t i = 0; i < GATE_STORED_MAX; i++)
         ck_assert_int_eq(worker.visitors[i].n[GATE_CHECKS], 0);
 }

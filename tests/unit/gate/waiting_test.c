@@ -277,8 +277,8 @@ START_TEST(lanes)
     }
     ck_assert_int_eq(n, 0);
     ck_assert(!try_from(NULL, follows));
-    ck_assert_int_eq(count_until_refused("192.0.2.1", begins_check, 100), 4);
-    ck_assert_int_eq(count_until_refused(NULL, begins_check, 100), GATE_WAITING_MAX / 8 - 4);
+    ck_assert_int_eq(count_until_refused("192.0.2.1", begins_check, 100), 5);
+    ck_assert_int_eq(count_until_refused(NULL, begins_check, 100), GATE_WAITING_MAX / 8 - 5);
     ck_assert_int_eq(worker.n_waiting, GATE_WAITING_MAX);
 }
 END_TEST
@@ -357,6 +357,26 @@ static void leaves_lanes(bool (*may)(struct gate_call *))
     ck_assert(try_from("198.51.0.1", begins_fetch));
     ck_assert(try_from("198.51.0.1", follows_check));
 }
+
+/* They are let in, or were: nobody else behind the same address waits for the one who has them. */
+START_TEST(lanes_of_a_visitor_of_the_address)
+{
+    place = (struct sealed_place){.account_id = text_of("a"), .provider = 1};
+    for (int i = 0; i < 2; i++) {
+        bool (*may)(struct gate_call *) = i == 0 ? begins_check : follows_check;
+
+        worker = (struct gate_worker){.gate = &gate};
+        subject = "a";
+        ck_assert_int_eq(count_until_refused("192.0.2.1", may, 100), GATE_WAITING_MAX / 2);
+        subject = "b";
+        ck_assert_int_eq(count_until_refused("192.0.2.1", may, 100), 4);
+        subject = "c";
+        ck_assert(try_from("192.0.2.1", may));
+        ck_assert(!try_from("192.0.2.1", begins_fetch));
+        ck_assert(try_from("192.0.2.2", begins_fetch));
+    }
+}
+END_TEST
 
 START_TEST(lanes_of_a_visitor)
 {
@@ -467,6 +487,7 @@ Suite *gate_waiting_suite(void)
     tcase_add_test(tcase, lanes_of_wide_networks);
     tcase_add_test(tcase, lanes_of_modules);
     tcase_add_test(tcase, lanes_of_a_visitor);
+    tcase_add_test(tcase, lanes_of_a_visitor_of_the_address);
     tcase_add_test(tcase, end_of_a_visitors_lane);
     tcase_add_test(tcase, turns_of_networks_and_modules);
     tcase_add_test(tcase, turns_of_visitors);
