@@ -151,7 +151,7 @@ class Members(Case):
     def test_of_other_resources(self):
         for method, target, member in (
                 ("POST", CREDENTIALS, "id"), ("POST", CREDENTIALS, "created_at"),
-                ("POST", CREDENTIALS, "enabled"), ("PUT", MUTUAL_TLS, "provider"),
+                ("POST", CREDENTIALS, "cookie_prefix"), ("PUT", MUTUAL_TLS, "provider"),
                 ("PUT", MUTUAL_TLS, "cookie_prefix"), ("PUT", OAUTH, "certificate_authority_ids"),
                 ("PUT", OAUTH, "teams"), ("PATCH", CREDENTIALS + "/x", "module"),
                 ("POST", CREDENTIALS, "edge_id")):
