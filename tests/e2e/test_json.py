@@ -182,9 +182,10 @@ class Types(Case):
     MEMBERS = [
         *[("POST", CREDENTIALS, name, kind) for name, kind in (
             ("description", "text"), ("metadata", "text"), ("public_key", "text"),
-            ("owner_id", "text"), ("acl", "texts"))],
+            ("owner_id", "text"), ("acl", "texts"), ("enabled", "bool"))],
         *[("PATCH", CREDENTIALS + "/x", name, kind) for name, kind in (
-            ("id", "text"), ("description", "text"), ("metadata", "text"), ("acl", "texts"))],
+            ("id", "text"), ("description", "text"), ("metadata", "text"), ("acl", "texts"),
+            ("enabled", "bool"))],
         *[("PUT", OAUTH, name, kind) for name, kind in (
             ("edge_id", "text"), ("id", "text"), ("module", "object"), ("enabled", "bool"),
             ("provider", "object"), ("options_passthrough", "bool"), ("cookie_prefix", "text"),
