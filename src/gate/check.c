@@ -98,10 +98,11 @@ static void turn_away(struct gate_call *call, struct visitor_session *session,
     }
 }
 
-/* The first counts, unless the provider lets another one in by now. */
+/* The first counts, unless the provider lets another one in by now, or may. */
 static void judge_visitors(struct gate_call *call, struct visits *visits)
 {
-    struct verdict first = {.is_let_in = false};
+    struct verdict counts = {.is_let_in = false};
+    size_t at = 0;
 
     for (size_t i = 0; i < visits->n; i++) {
         struct verdict verdict = judge_visitor(call, &visits->items[i]);
@@ -110,10 +111,12 @@ static void judge_visitors(struct gate_call *call, struct visits *visits)
             pass(call, &visits->items[i], verdict.is_due);
             return;
         }
-        if (i == 0)
-            first = verdict;
+        if (i == 0 || (counts.outcome == PROVIDER_ANSWERED && verdict.outcome == PROVIDER_AWAY)) {
+            counts = verdict;
+            at = i;
+        }
     }
-    turn_away(call, &visits->items[0], &first);
+    turn_away(call, &visits->items[at], &counts);
 }
 
 /* A worker tells of a route without a module once in this time. */

@@ -153,14 +153,13 @@ static void log_no_answer(struct gate_call *call, const char *why,
 }
 
 /* A provider that gives another refresh token may have ended the one before.  So the new one is
- * kept before anything else can fail, and not only in the cookie of an answer.  Who is not let in
- * gets no row. */
+ * kept before anything else can fail, and not only in the cookie of an answer, which may be another
+ * session's.  A stranger gets no row. */
 static void keep_tokens(struct gate_call *call, struct visitor_session *session)
 {
     struct error err = {.code = ERR_NONE};
 
-    if ((session->row || visit_lets_in(call, session)) &&
-        !session_row_store_tokens(call, session, &err))
+    if ((session->row || !session->is_stranger) && !session_row_store_tokens(call, session, &err))
         gate_call_log(call, LOG_LEVEL_WARNING, "cannot keep the provider's new tokens",
                       error_reason(&err), &session->identity);
 }

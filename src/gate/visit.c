@@ -273,13 +273,22 @@ static bool lacks_token(const struct gate_call *call, const struct visitor_sessi
            !text_present(session->token);
 }
 
-static bool has_visit(const struct visits *visits, const struct visitor_session *session)
+/* One visitor has one place: the newest session counts.  Returns whether this one may be put. */
+static bool make_place(struct visits *visits, const struct visitor_session *session)
 {
-    for (size_t i = 0; i < visits->n; i++) {
-        if (memcmp(visits->items[i].id, session->id, VISITOR_SESSION_ID_LEN) == 0)
-            return true;
-    }
-    return false;
+    size_t at = 0;
+
+    while (at < visits->n &&
+           !text_eq(visits->items[at].identity.subject, session->identity.subject))
+        at++;
+    if (at == visits->n)
+        return true;
+    if (visits->items[at].issued >= session->issued)
+        return false;
+    visits->n--;
+    for (; at < visits->n; at++)
+        visits->items[at] = visits->items[at + 1];
+    return true;
 }
 
 /* Puts one behind the first, in the order of their sign-ins.  The oldest goes if there are too
@@ -305,7 +314,7 @@ static void keep_refused(struct visits *visits, const struct visitor_session *se
 {
     struct visitor_session other = *session;
 
-    if (has_visit(visits, session))
+    if (!make_place(visits, session))
         return;
     if (visits->n == 0) {
         visits->items[visits->n++] = *session;
@@ -343,7 +352,8 @@ static enum visit_found try_cookie(struct gate_call *call, struct text value,
         if (visit_lets_in(call, session))
             return found;
     }
-    keep_refused(refused, session);
+    if (is_bound(call, session))
+        keep_refused(refused, session);
     return VISIT_NONE;
 }
 
@@ -373,7 +383,7 @@ enum visit_found visit_find(struct gate_call *call, struct visits *visits, struc
     size_t place = 0;
     struct text name = session_cookie_name(call);
     struct text value;
-    struct visitor_session session;
+    struct visitor_session session = {.issued = 0};
     enum visit_found found = VISIT_NONE;
 
     visits->n = 0;

@@ -463,6 +463,32 @@ class Losses(GateCase):
             found.append(self.ask(self.gates[0], browser.copy()))
         return found
 
+    def test_tokens_behind_another_cookie(self):
+        """The tokens of a session that does not count are kept, too."""
+        mock = self.gate.mock
+        self.addCleanup(mock.users["carol"].update, orgs=mock.users["carol"]["orgs"])
+        mock.expiring = True
+        self.addCleanup(setattr, mock, "expiring", False)
+        mock.users["carol"]["orgs"] = [dict(self.organization, login="acme")]
+        self.join("acme")
+        for n_others in (1, 5):
+            with self.subTest(n_others):
+                self.gate.module(auth_check_interval=60, config=ACME)
+                self.at(0)
+                browser = self.signed_in("alice")
+                self.at(1)
+                others = [self.signed_in("carol") for _ in range(n_others)]
+                self.gate.module(auth_check_interval=60, config={"organizations": ["other"]})
+                mock.expire()
+                name, own = browser.session()
+                both = browser.copy()
+                both.cookies = {(name, "/"): ("; %s=" % name).join([one.session()[1] for one in others] + [own])}
+                for seconds, gate in zip((62, 200), self.gates):
+                    self.at(seconds)
+                    self.assertEqual(self.ask(gate, both.copy()), 403)
+                self.gate.module(auth_check_interval=60, config=ACME)
+                self.assertEqual([self.ask(gate, browser.copy()) for gate in self.gates], [200] * 2)
+
     def test_somebody_elses_loss(self):
         """The cookie of somebody who was let in once, of another host maybe, hides no loss that is due, no stranger
         who has signed in later and is listed by now, and sends no such stranger to sign in again and again."""
