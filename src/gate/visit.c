@@ -291,9 +291,7 @@ static bool make_place(struct visits *visits, const struct visitor_session *sess
     return true;
 }
 
-/* Puts one behind the first, in the order of their sign-ins.  The oldest goes if there are too
- * many.
- */
+/* Puts one behind the first, newest first.  If there are too many, the oldest goes. */
 static void put_behind(struct visits *visits, const struct visitor_session *session)
 {
     size_t at = visits->n;

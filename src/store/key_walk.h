@@ -11,10 +11,10 @@
 /* Without separators, this is exact. */
 #define KEY_WALK_BYTES "octet_length(array_to_string(c.acl, ''))"
 
-/* Whether the credential c counts: one that is paused does not.  Whoever stores a credential with an API key for own credentials
- * alone decides about its rules, and a session that stood on them ends with them.  So such a
- * credential counts until another owner gets the key from somebody who may change everything
- * (supersede() of sql/schema.sql). */
+/* Whether the credential c counts: one that is paused does not.  Whoever stores a credential with an
+ * API key for own credentials alone decides about its rules, and a session that stood on them ends
+ * with them.  So such a credential counts until another owner gets the key from somebody who may
+ * change everything (supersede() of sql/schema.sql). */
 #define KEY_COUNTS "c.enabled AND c.standing <> 'superseded'"
 
 /* The query "turns" of a WITH RECURSIVE: the order in which a key's credentials are read.

@@ -447,20 +447,16 @@ class Losses(GateCase):
                     self.assertEqual(self.ask(self.gates[0], browser.copy()), 403)
                     self.at(122)
                 self.join("acme")
-                name, own = browser.session()
-                other = stranger.session()[1]
-                for first, last in ((own, other), (other, own)):
-                    browser.cookies = {(name, "/"): "%s; %s=%s" % (first, name, last)}
-                    self.assertEqual(self.ask(self.gates[1], browser.copy()), 200)
+                self.assertEqual(self.both(browser, stranger, worker=1), [200] * 2)
 
-    def both(self, one, other):
+    def both(self, one, other, worker=0):
         """What a visitor gets whose cookies are those of two sessions, in either order."""
         name, first = one.session()
         browser = one.copy()
         found = []
         for values in ((first, other.session()[1]), (other.session()[1], first)):
             browser.cookies = {(name, "/"): "%s; %s=%s" % (values[0], name, values[1])}
-            found.append(self.ask(self.gates[0], browser.copy()))
+            found.append(self.ask(self.gates[worker], browser.copy()))
         return found
 
     def test_tokens_behind_another_cookie(self):
@@ -564,14 +560,14 @@ class Losses(GateCase):
         self.assertEqual(in_threads(12, lambda n: self.ask(self.gates[n % 2], browser.copy())), [200] * 12)
         self.everywhere(200, browser)
 
-    def test_tokens_of_two_workers(self):
-        """Both have got some at the same time: the row has those that count, and each check asks once."""
+    def renew_at_two_workers(self):
+        """Both get new tokens for a session with a row, one of them while the other waits for its own.  The refresh
+        token stays.  Returns the browser of the quick one, and what the slow one answered."""
         mock = self.gate.mock
-        self.addCleanup(setattr, mock, "data", mock.data)
+        self.addCleanup(mock.__dict__.update, data=mock.data, expiring=mock.expiring)
         mock.data = copy.deepcopy(mock.data)
         mock.data["refresh"]["rotates"] = False
         mock.expiring = True
-        self.addCleanup(setattr, mock, "expiring", False)
         self.join("acme")
         self.at(-61)
         slow = self.signed_in("alice")
@@ -582,6 +578,12 @@ class Losses(GateCase):
         mock.expire("alice")
         with self.asking("token", slow) as found:
             self.assertEqual(self.ask(self.gates[1], quick), 200)
+        return quick, found
+
+    def test_tokens_of_two_workers(self):
+        """Both have got some at the same time: the row has those that count, and each check asks once."""
+        mock = self.gate.mock
+        quick, found = self.renew_at_two_workers()
         self.at(122)
         row = self.row_of(quick)
         mock.requests.clear()
@@ -605,22 +607,11 @@ class Losses(GateCase):
     def test_a_provider_that_keeps_one_token(self):
         """One that another worker's question has ended tells nothing of the visitor."""
         mock = self.gate.mock
-        self.addCleanup(mock.__dict__.update, data=mock.data, expiring=mock.expiring, keeps_one=False)
-        mock.data = copy.deepcopy(mock.data)
-        mock.data["refresh"]["rotates"] = False
-        mock.expiring = mock.keeps_one = True
-        self.join("acme")
-        self.at(-61)
-        slow = self.signed_in("alice")
-        self.join("acme", "more")
-        self.at(0)
-        self.assertEqual(self.ask(self.gates[0], slow), 200)
-        quick = slow.copy()
-        mock.expire("alice")
-        with self.asking("token", slow) as found:
-            self.assertEqual(self.ask(self.gates[1], quick), 200)
+        mock.keeps_one = True
+        self.addCleanup(setattr, mock, "keeps_one", False)
+        quick, found = self.renew_at_two_workers()
         self.assertEqual(found, [200])
-        self.everywhere(200, slow, quick)
+        self.everywhere(200, quick)
 
     def test_a_page_that_is_told_something_new(self):
         """A request that has read what is not confirmed yet waits for that, and asks nobody."""

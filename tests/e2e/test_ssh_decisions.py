@@ -78,6 +78,9 @@ class Decisions(DecisionCase):
         path = CREDENTIALS + "/" + ref["id"]
         self.assertEqual(self.decide("a.example"), NOTHING)
         self.assertEqual(self.decide(), NOTHING)
+        done = self.stack.ctl_run("permits", "-a", self.account.id, samples.ED25519_FINGERPRINT, "a.example")
+        self.assertEqual((done.returncode, "1 more does not count: paused" in done.stdout), (1, True), done)
+        self.assertNotIn(ref["id"], self.stack.ctl("who", "a.example", "-a", self.account.id))
         other = self.make("bind:b.example")
         self.assertEqual(self.decide("b.example")["credentials"], [other])
         self.assertEqual(self.decide("a.example")["permitted"], False)
